@@ -8,11 +8,6 @@
 
 namespace gangway {
 
-struct FileDescriptorTraits {
-  using type = int;
-  static type null() noexcept { return -1; }
-  static void release(type descriptor) noexcept { (void)::close(descriptor); }
-};
-using FileDescriptor = UniqueHandle<FileDescriptorTraits>;
+using FileDescriptor = UniqueHandle<int, ::close, -1>;
 
 }  // namespace gangway

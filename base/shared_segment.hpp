@@ -23,12 +23,8 @@ struct MappedRange {
   std::size_t bytes = 0;
   bool operator==(const MappedRange&) const = default;
 };
-struct MappedMemoryTraits {
-  using type = MappedRange;
-  static type null() noexcept { return {}; }
-  static void release(type range) noexcept { (void)::munmap(range.data, range.bytes); }
-};
-using MappedMemory = UniqueHandle<MappedMemoryTraits>;
+inline void unmap(MappedRange range) noexcept { (void)::munmap(range.data, range.bytes); }
+using MappedMemory = UniqueHandle<MappedRange, unmap>;
 
 /// Returns at least `bytes` of zeroed memory, not shared. @throws EnvironmentError
 [[nodiscard]] MappedMemory map_private(std::size_t bytes);

@@ -2,26 +2,22 @@
 // Owns a C handle (file descriptor, communicator, stream) and releases it once. A moved-from owner
 // is null.
 //
-// Traits: `using type`, `static type null() noexcept`, `static void release(type) noexcept`. Any
-// thread, one owner.
+// `kRelease` is the function that closes a handle; it does not throw. Any thread, one owner.
 #pragma once
 
 #include <utility>
 
 namespace gangway {
 
-template <typename Traits>
+template <typename Handle, auto kRelease, Handle kNull = Handle{}>
 class UniqueHandle {
  public:
-  using Handle = typename Traits::type;
-
   UniqueHandle() = default;
   explicit UniqueHandle(Handle handle) noexcept : handle_(handle) {}
-  UniqueHandle(UniqueHandle&& other) noexcept
-      : handle_(std::exchange(other.handle_, Traits::null())) {}
+  UniqueHandle(UniqueHandle&& other) noexcept : handle_(other.release()) {}
   UniqueHandle& operator=(UniqueHandle&& other) noexcept {
     if (this != &other) {
-      reset(std::exchange(other.handle_, Traits::null()));
+      reset(other.release());
     }
     return *this;
   }
@@ -29,20 +25,20 @@ class UniqueHandle {
   UniqueHandle& operator=(const UniqueHandle&) = delete;
   ~UniqueHandle() { reset(); }
 
-  /// Returns the handle without giving it up; null() if empty.
+  /// Returns the handle without giving it up; kNull if empty.
   [[nodiscard]] Handle get() const noexcept { return handle_; }
-  [[nodiscard]] explicit operator bool() const noexcept { return handle_ != Traits::null(); }
+  [[nodiscard]] explicit operator bool() const noexcept { return handle_ != kNull; }
   /// Gives the handle up without releasing it.
-  [[nodiscard]] Handle release() noexcept { return std::exchange(handle_, Traits::null()); }
-  void reset(Handle handle = Traits::null()) noexcept {
+  [[nodiscard]] Handle release() noexcept { return std::exchange(handle_, kNull); }
+  void reset(Handle handle = kNull) noexcept {
     const Handle old = std::exchange(handle_, handle);
-    if (old != Traits::null()) {
-      Traits::release(old);
+    if (old != kNull) {
+      (void)kRelease(old);
     }
   }
 
  private:
-  Handle handle_ = Traits::null();
+  Handle handle_ = kNull;
 };
 
 }  // namespace gangway

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include <fmt/format.h>
 
+#include "base/text/parse_number.hpp"
 #include "base/text/suggestion.hpp"
 #include "base/text/utf8.hpp"
 
@@ -22,10 +22,8 @@ constexpr std::array<std::string_view, 7> kForms{
     kIdxImages, "images:", kPackSource, "pairs:", "unpaired:", kEdgesSource, kClassesSource};
 
 std::optional<int> label_in(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_label = error == std::errc() && end == text.data() + text.size() && value >= 0;
-  return is_label ? std::optional(value) : std::nullopt;
+  const auto label = parse_number<int>(text);
+  return label && *label >= 0 ? label : std::nullopt;
 }
 
 std::optional<TwoLabels> labels_behind(std::string_view words) {

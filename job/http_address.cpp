@@ -2,10 +2,10 @@
 #include "job/http_address.hpp"
 
 #include <array>
-#include <charconv>
 
 #include <arpa/inet.h>
 
+#include "base/text/parse_number.hpp"
 #include "base/this_host.hpp"
 
 namespace gangway {
@@ -17,10 +17,8 @@ bool is_address(int family, const std::string& text) {
 }
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  const bool is_port = error == std::errc{} && end == text.data() + text.size() && port != 0;
-  return is_port ? std::optional(port) : std::nullopt;
+  const auto port = parse_number<std::uint16_t>(text);
+  return port && *port != 0 ? port : std::nullopt;
 }
 
 }  // namespace

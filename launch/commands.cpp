@@ -3,11 +3,7 @@
 
 #include <array>
 
-#include "launch/checkpoints/checkpoint_commands.hpp"
-#include "launch/checkpoints/digest_command.hpp"
-#include "launch/checkpoints/snapshot_commands.hpp"
-#include "launch/mpirun/host_check.hpp"
-#include "launch/run/run_commands.hpp"
+#include "launch/process/command_list.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -18,6 +18,7 @@
 #include "launch/checkpoints/snapshot_commands.hpp"
 #include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
+#include "launch/process/command_list.hpp"
 #include "launch/process/environment.hpp"
 
 namespace gangway::launch {

@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "launch/process/command_line.hpp"
-
 namespace gangway::launch {
 
 /// Removes from `folder` the segments of workers that have died; keeps those of running jobs.
@@ -20,7 +18,5 @@ namespace gangway::launch {
 /// Keeps the snapshots that a run can resume from. @return one line for all removals, and one line
 /// for each run that stays: its memory and the command that frees it
 [[nodiscard]] std::vector<std::string> clean_snapshots(const std::filesystem::path& folder);
-
-void add_doctor_facts_command(CLI::App& app, CommandLine& line);
 
 }  // namespace gangway::launch

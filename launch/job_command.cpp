@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/job_command.hpp"
-
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -22,6 +20,7 @@
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
 #include "launch/data/followed_data.hpp"
+#include "launch/process/command_list.hpp"
 #include "launch/process/positive_number.hpp"
 #include "launch/run/job_hosts.hpp"
 

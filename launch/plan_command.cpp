@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan_command.hpp"
-
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -12,6 +10,7 @@
 
 #include "base/environment.hpp"
 #include "launch/data/followed_data.hpp"
+#include "launch/process/command_list.hpp"
 #include "launch/process/positive_number.hpp"
 #include "plan/ranking/make_plan.hpp"
 

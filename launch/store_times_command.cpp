@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/store_times_command.hpp"
-
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -9,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/store/store_bench.hpp"
+#include "launch/process/command_list.hpp"
 #include "launch/process/end_requests.hpp"
 
 namespace gangway::launch {

@@ -2,14 +2,7 @@
 #include <array>
 
 #include "launch/commands.hpp"
-#include "launch/data/data_commands.hpp"
-#include "launch/doctor_facts.hpp"
-#include "launch/job_command.hpp"
-#include "launch/mpirun/ranks_command.hpp"
-#include "launch/plan_command.hpp"
-#include "launch/report/advise_command.hpp"
-#include "launch/report/run_view_command.hpp"
-#include "launch/store_times_command.hpp"
+#include "launch/process/command_list.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -50,8 +50,6 @@ class TensorboardWriter {
   /// Optimizer/ has the updates, Figures/ the other figures.
   void add_tick(const Tick& tick);
 
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
  private:
   void add_updates(const Tick& tick);
   void write_event(std::int64_t step, std::string_view body);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/system/poll_until.hpp"
+#include "base/text/parse_number.hpp"
 #include "job/run_name.hpp"
 
 namespace gangway {
@@ -38,12 +38,10 @@ std::optional<NumberedName> split_directory_name(const std::string& directory) {
   if (dash == std::string::npos || dash < kNumberDigits) {
     return std::nullopt;
   }
-  NumberedName parts{.number = 0, .name = directory.substr(dash + 1)};
-  const auto [end, error] =
-      std::from_chars(directory.data(), directory.data() + dash, parts.number);
-  const bool is_number =
-      error == std::errc{} && end == directory.data() + dash && parts.number >= 0;
-  return is_number ? std::optional(parts) : std::nullopt;
+  const auto number = parse_number<std::int64_t>(directory.substr(0, dash));
+  return number && *number >= 0
+             ? std::optional(NumberedName{.number = *number, .name = directory.substr(dash + 1)})
+             : std::nullopt;
 }
 
 struct ExistingRun {

@@ -9,6 +9,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "run/json_members.hpp"
 
 namespace gangway {
 namespace {
@@ -29,11 +30,6 @@ void remove_file(const std::filesystem::path& path) {
         fmt::format("{}: cannot be removed: {}; choose an --outdir that you may write to",
                     path.string(), std::generic_category().message(errno)));
   }
-}
-
-/// Returns the number `name`; 0 if there is none.
-int number_in(const Json& json, const char* name) {
-  return json.contains(name) && json[name].is_number_integer() ? json[name].get<int>() : 0;
 }
 
 std::vector<int> numbers_in(const Json& json, const char* name) {
@@ -104,14 +100,13 @@ std::optional<RunEnd> read_status(const std::filesystem::path& run) {
   if (!json.is_object() || !json.contains("exit_code") || !json["exit_code"].is_number_integer()) {
     return std::nullopt;
   }
-  RunEnd end{.exit_code = json["exit_code"].get<int>(), .rank = number_in(json, "lost")};
-  if (json.contains("reason") && json["reason"].is_string()) {
-    end.reason = json["reason"].get<std::string>();
-  }
-  end.saved = json.contains("saved") && json["saved"] == true;
-  end.keeps = json.contains("keeping") && json["keeping"] == true;
-  end.rolled_back = json.contains("rolled_back") && json["rolled_back"] == true;
-  if (const int workers = number_in(json, "workers"); workers > 0) {
+  RunEnd end{.exit_code = json["exit_code"].get<int>(),
+             .reason = text_in(json, "reason"),
+             .rank = whole_in<int>(json, "lost"),
+             .saved = json.contains("saved") && json["saved"] == true,
+             .keeps = json.contains("keeping") && json["keeping"] == true,
+             .rolled_back = json.contains("rolled_back") && json["rolled_back"] == true};
+  if (const int workers = whole_in<int>(json, "workers"); workers > 0) {
     const std::vector<int> drained = numbers_in(json, "drained");
     end.resize = {.workers = workers,
                   .drained = {drained.begin(), drained.end()},

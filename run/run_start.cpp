@@ -14,6 +14,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "run/json_members.hpp"
 
 namespace gangway {
 namespace {
@@ -22,10 +23,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLimitBytes = 64 * 1024;
 constexpr std::size_t kIdBytes = 16;
-constexpr std::array kTexts{std::pair{"data_fingerprint", &RunStart::data_fingerprint},
-                            std::pair{"data_read", &RunStart::data_read}};
-constexpr std::array kNumbers{std::pair{"computed", &RunStart::computed},
-                              std::pair{"commanded", &RunStart::commanded}};
 
 std::string new_run_id() {
   std::array<unsigned char, kIdBytes> bits{};
@@ -47,24 +44,14 @@ bool is_run_id(const std::string& text) {
 std::optional<RunStart> read_run_start(const std::filesystem::path& run) {
   const auto text = read_small_file(run / kRunStartFile, kLimitBytes);
   const Json json = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
-  if (!json.is_object() || !json.contains("run_id") || !json["run_id"].is_string() ||
-      !json.contains("incarnation") || !json["incarnation"].is_number_integer()) {
-    return std::nullopt;
-  }
-  RunStart start{.run_id = json["run_id"].get<std::string>(),
-                 .incarnation = json["incarnation"].get<std::int64_t>()};
+  RunStart start{.run_id = text_in(json, "run_id"),
+                 .incarnation = whole_in(json, "incarnation"),
+                 .data_fingerprint = text_in(json, "data_fingerprint"),
+                 .data_read = text_in(json, "data_read"),
+                 .computed = whole_in(json, "computed"),
+                 .commanded = whole_in(json, "commanded")};
   if (json.contains("begun") && json["begun"].is_number_integer()) {
     start.begun = json["begun"].get<std::int64_t>();
-  }
-  for (const auto& [name, member] : kTexts) {
-    if (json.contains(name) && json[name].is_string()) {
-      start.*member = json[name].get<std::string>();
-    }
-  }
-  for (const auto& [name, member] : kNumbers) {
-    if (json.contains(name) && json[name].is_number_integer()) {
-      start.*member = json[name].get<std::int64_t>();
-    }
   }
   if (json.contains("software") && json["software"].is_object()) {
     for (const auto& [name, value] : json["software"].items()) {
@@ -103,14 +90,14 @@ void write_run_start(const std::filesystem::path& run, const RunStart& start) {
   if (start.begun) {
     json["begun"] = *start.begun;
   }
-  for (const auto& [name, member] : kTexts) {
-    if (!(start.*member).empty()) {
-      json[name] = start.*member;
-    }
+  if (!start.data_fingerprint.empty()) {
+    json["data_fingerprint"] = start.data_fingerprint;
   }
-  for (const auto& [name, member] : kNumbers) {
-    json[name] = start.*member;
+  if (!start.data_read.empty()) {
+    json["data_read"] = start.data_read;
   }
+  json["computed"] = start.computed;
+  json["commanded"] = start.commanded;
   json["software"] = start.software;
   write_file_atomically(run / kRunStartFile, json.dump(2) + "\n");
 }

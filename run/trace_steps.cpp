@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/text/parse_number.hpp"
 
 namespace gangway {
 namespace {
@@ -16,12 +17,8 @@ constexpr std::string_view kHeadBefore = "{\"displayTimeUnit\":\"ms\",\"beganNan
 constexpr std::string_view kHeadAfter = ",\"traceEvents\":[\n";
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 0) {
-    return std::nullopt;
-  }
-  return value;
+  const auto value = parse_number<std::int64_t>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 /// Removes and returns the text up to the next `mark`; removes the mark, too.

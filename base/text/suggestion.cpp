@@ -17,9 +17,9 @@ int tolerated_distance(std::string_view word) {
   return word.size() >= 5 ? 2 : word.size() >= 3 ? 1 : 0;
 }
 
-/// Computes edit distances up to a limit. A word is compared with a hundred keys, nearly all far
-/// from it. So it visits only cells within `limit` of the diagonal. It stops at the first row that
-/// shows that the limit is passed.
+/// Computes edit distances (optimal string alignment) up to a limit. A word is compared with a
+/// hundred keys, nearly all far from it. So it visits only cells within `limit` of the diagonal. It
+/// stops at the first row that shows that the limit is passed.
 class BoundedDistance {
  public:
   /// Returns the distance, or `limit` if it is at least that.
@@ -103,10 +103,6 @@ const std::string* nearest(std::string_view word, const std::vector<std::string>
 std::string_view whole(std::string_view path) { return path; }
 
 }  // namespace
-
-int edit_distance(std::string_view a, std::string_view b) {
-  return BoundedDistance()(a, b, static_cast<int>(std::max(a.size(), b.size())) + 1);
-}
 
 std::optional<std::string> nearest_word(std::string_view word,
                                         const std::vector<std::string>& known) {

@@ -9,10 +9,6 @@
 
 namespace gangway {
 
-/// Returns the least number of insertions, deletions, replacements and swaps of neighbours that
-/// turn `a` into `b` (optimal string alignment).
-[[nodiscard]] int edit_distance(std::string_view a, std::string_view b);
-
 /// Returns the word of `known` nearest to `word`; nothing if none is near.
 [[nodiscard]] std::optional<std::string> nearest_word(std::string_view word,
                                                       const std::vector<std::string>& known);

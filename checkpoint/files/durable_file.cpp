@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/errors.hpp"
+#include "base/hash.hpp"
 #include "checkpoint/files/aligned_buffer.hpp"
-#include "checkpoint/files/hash.hpp"
 
 namespace gangway::checkpoint {
 

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "checkpoint/files/hash.hpp"
+#include "base/hash.hpp"
 #include "checkpoint/files/strict_json.hpp"
 #include "checkpoint/format/names.hpp"
 #include "checkpoint/format/tensor_list.hpp"

@@ -71,7 +71,6 @@ class SafetensorsFile {
   [[nodiscard]] std::span<const TensorRecord> tensors() const;
   /// Returns null if the file holds no such tensor.
   [[nodiscard]] const TensorRecord* find(std::string_view name) const;
-  [[nodiscard]] const std::map<std::string, std::string>& metadata() const;
   /// Returns the complete file, header included.
   [[nodiscard]] std::span<const std::byte> contents() const;
 

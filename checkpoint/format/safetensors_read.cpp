@@ -175,7 +175,6 @@ struct SafetensorsFile::Mapping {
   std::filesystem::path path;
   std::span<const std::byte> contents;
   std::vector<TensorRecord> tensors;
-  std::map<std::string, std::string> metadata;
 
   Mapping() = default;
   Mapping(const Mapping&) = delete;
@@ -211,7 +210,6 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
   }
   std::sort(mapping_->tensors.begin(), mapping_->tensors.end(),
             [](const TensorRecord& a, const TensorRecord& b) { return a.name < b.name; });
-  mapping_->metadata = std::move(header.metadata);
 }
 
 SafetensorsFile::~SafetensorsFile() = default;
@@ -227,10 +225,6 @@ const TensorRecord* SafetensorsFile::find(std::string_view name) const {
       mapping_->tensors.begin(), mapping_->tensors.end(), name,
       [](const TensorRecord& tensor, std::string_view key) { return tensor.name < key; });
   return found != mapping_->tensors.end() && found->name == name ? &*found : nullptr;
-}
-
-const std::map<std::string, std::string>& SafetensorsFile::metadata() const {
-  return mapping_->metadata;
 }
 
 std::span<const std::byte> SafetensorsFile::contents() const { return mapping_->contents; }

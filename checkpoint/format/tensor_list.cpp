@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/hash.hpp"
 #include "checkpoint/files/crc32c.hpp"
-#include "checkpoint/files/hash.hpp"
 #include "checkpoint/files/strict_json.hpp"
 #include "checkpoint/format/names.hpp"
 #include "checkpoint/format/safetensors.hpp"

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/hash.hpp"
 #include "checkpoint/files/chunk_writer.hpp"
 #include "checkpoint/files/durable_file.hpp"
-#include "checkpoint/files/hash.hpp"
 #include "checkpoint/files/strict_json.hpp"
 #include "checkpoint/format/names.hpp"
 #include "checkpoint/format/safetensors_layout.hpp"

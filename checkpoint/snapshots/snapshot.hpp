@@ -2,13 +2,12 @@
 // Value types of a snapshot: its hash and its place (run, worker, folder). No thread of its own.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/hash.hpp"
 
 namespace gangway::checkpoint {
 
@@ -18,15 +17,7 @@ inline constexpr std::string_view kSnapshotPrefix = "gangway.snap-";
 inline constexpr std::string_view kSnapshotsFolder = "snapshots";
 
 /// An XXH3-128 hash of a piece.
-struct PieceHash {
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
-  bool operator==(const PieceHash&) const = default;
-  [[nodiscard]] std::string hex() const;
-};
-
-/// Returns the XXH3-128 of `bytes`.
-[[nodiscard]] PieceHash hash_bytes(std::span<const std::byte> bytes);
+using PieceHash = Hash128;
 
 /// Identifies a worker's snapshots (run, worker, replica) and their folder.
 struct SnapshotPlace {

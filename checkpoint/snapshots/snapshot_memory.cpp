@@ -9,10 +9,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include "base/errors.hpp"
 #include "base/guarded.hpp"
+#include "base/hash.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "checkpoint/snapshots/snapshot_slot_file.hpp"
 
@@ -23,13 +23,9 @@ namespace {
 /// Block size: bytes are hashed, then copied while they are still in the L2 cache.
 constexpr std::size_t kCopyBlock = std::size_t{128} << 10U;
 
-struct FreeHashState {
-  void operator()(XXH3_state_t* state) const noexcept { (void)XXH3_freeState(state); }
-};
-
 /// Progress of a piece in the unfinished snapshot.
 struct PieceProgress {
-  std::unique_ptr<XXH3_state_t, FreeHashState> hash;
+  Hasher hash;
   std::size_t copied = 0;
 };
 
@@ -46,11 +42,6 @@ struct SlotContent {
   SnapshotId id{};
   int pins = 0;
 };
-
-PieceHash digest_of(const PieceProgress& progress) {
-  const XXH128_hash_t hash = XXH3_128bits_digest(progress.hash.get());
-  return {.low = hash.low64, .high = hash.high64};
-}
 
 }  // namespace
 
@@ -115,9 +106,6 @@ SnapshotMemory::SnapshotMemory(SnapshotPlace place, std::vector<TensorStretch> p
   const std::vector<std::byte> table = write_slot_table(place, pieces);
   state_->layout = lay_out_slot(pieces, table.size());
   state_->progress.resize(pieces.size());
-  for (PieceProgress& progress : state_->progress) {
-    progress.hash.reset(XXH3_createState());
-  }
   for (int index = 0; index < num_slots; ++index) {
     const SlotHeader header = make_slot_header(place, index, table, state_->layout, pieces.size());
     Slot slot{.file = SlotFile(place.folder / slot_name(key, place, index), header, table)};
@@ -154,7 +142,7 @@ bool SnapshotMemory::begin(SnapshotId id) noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   for (PieceProgress& progress : state_->progress) {
     progress.copied = 0;
-    (void)XXH3_128bits_reset(progress.hash.get());
+    progress.hash.reset();
   }
   state_->target_id = id;
   return true;
@@ -171,7 +159,7 @@ void SnapshotMemory::copy(std::size_t piece, std::span<const std::byte> source) 
   while (!source.empty()) {
     const auto block = source.first(std::min(source.size(), kCopyBlock));
     // Hash the source, so that a later read detects a byte lost in the copy.
-    (void)XXH3_128bits_update(progress.hash.get(), block.data(), block.size());
+    progress.hash.update(block);
     std::memcpy(target + progress.copied, block.data(), block.size());
     progress.copied += block.size();
     source = source.subspan(block.size());
@@ -179,7 +167,7 @@ void SnapshotMemory::copy(std::size_t piece, std::span<const std::byte> source) 
 }
 
 PieceHash SnapshotMemory::hash(std::size_t piece) const {
-  return digest_of(state_->progress.at(piece));
+  return state_->progress.at(piece).hash.hash();
 }
 
 void SnapshotMemory::complete() {
@@ -194,7 +182,7 @@ void SnapshotMemory::complete() {
                                        state_->target_id.step, state_->pieces[piece].name,
                                        progress.copied, state_->pieces[piece].bytes()));
     }
-    const PieceHash hash = digest_of(progress);
+    const PieceHash hash = progress.hash.hash();
     std::memcpy(slot.hashes + piece * sizeof hash, &hash, sizeof hash);
   }
   slot.header->step = state_->target_id.step;
@@ -217,18 +205,6 @@ void SnapshotMemory::abandon() noexcept { state_->target.reset(); }
 void SnapshotMemory::protect(std::int64_t step) noexcept {
   const MutexLock lock(state_->mutex);
   state_->protected_step = step;
-}
-
-std::vector<SnapshotId> SnapshotMemory::ids() const {
-  std::vector<SnapshotId> ids;
-  const MutexLock lock(state_->mutex);
-  for (const SlotContent& slot : state_->contents) {
-    if (slot.is_whole) {
-      ids.push_back(slot.id);
-    }
-  }
-  std::sort(ids.rbegin(), ids.rend());
-  return ids;
 }
 
 std::optional<PinnedSnapshot> SnapshotMemory::pin(std::int64_t step) {
@@ -277,21 +253,6 @@ std::vector<PieceRecord> PinnedSnapshot::records() const {
         {.of = memory_->pieces()[index], .bytes = bytes(index), .xxh3_128 = hash(index).hex()});
   }
   return records;
-}
-
-std::span<const std::byte> PinnedSnapshot::data() const {
-  return {memory_->state_->slots[slot_].data, memory_->state_->layout.data_bytes};
-}
-
-std::optional<std::string> PinnedSnapshot::find_damage() const {
-  const auto& pieces = memory_->pieces();
-  for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
-    if (hash_bytes(bytes(piece)) != hash(piece)) {
-      return fmt::format("snapshot of step {}: '{}' is not what its hash says", id_.step,
-                         pieces[piece].name);
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace gangway::checkpoint

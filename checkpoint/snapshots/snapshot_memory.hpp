@@ -13,7 +13,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "checkpoint/format/stored_tensor.hpp"
@@ -40,11 +39,6 @@ class PinnedSnapshot {
   [[nodiscard]] PieceHash hash(std::size_t piece) const;
   /// Returns all pieces with their hashes, for write_worker_pieces(). The records borrow from this.
   [[nodiscard]] std::vector<PieceRecord> records() const;
-  /// Returns the data section of a safetensors file: all pieces by descending item size, name,
-  /// begin, without gaps. Page-aligned; zeroes fill the last page.
-  [[nodiscard]] std::span<const std::byte> data() const;
-  /// Reads all bytes. Returns one line about the first piece whose hash differs; else nothing.
-  [[nodiscard]] std::optional<std::string> find_damage() const;
 
  private:
   friend class SnapshotMemory;
@@ -98,8 +92,6 @@ class SnapshotMemory {
   /// Keeps the snapshot of `step` until a later call names another step. Every worker has a
   /// snapshot of `step`, so a restart works even if all processes die during the next snapshot.
   void protect(std::int64_t step) noexcept;
-  /// Returns the complete snapshots, newest first.
-  [[nodiscard]] std::vector<SnapshotId> ids() const;
   /// Returns the snapshot of `step`, pinned; nothing if there is none.
   [[nodiscard]] std::optional<PinnedSnapshot> pin(std::int64_t step);
   /// Unlinks the files: the run has ended well, or another layout has taken over.

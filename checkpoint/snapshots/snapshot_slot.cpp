@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <memory>
 #include <numeric>
 #include <regex>
 #include <tuple>
@@ -16,6 +15,7 @@
 #include <xxhash.h>
 
 #include "base/errors.hpp"
+#include "base/hash.hpp"
 #include "base/secret.hpp"
 #include "base/text/utf8.hpp"
 #include "checkpoint/files/strict_json.hpp"
@@ -32,8 +32,6 @@ constexpr int kMaxReplicas = 99;
 constexpr std::size_t kMaxDataBytes = std::size_t{1} << 48U;  // the sum of two cannot overflow
 
 std::size_t round_up(std::size_t bytes) { return (bytes + kSlotPage - 1) / kSlotPage * kSlotPage; }
-
-PieceHash from_xxh(XXH128_hash_t hash) { return {.low = hash.low64, .high = hash.high64}; }
 
 /// Returns the error in a single piece; empty if there is none.
 std::string complaint_of(const TensorStretch& piece) {
@@ -324,12 +322,10 @@ SlotHeader make_slot_header(const SnapshotPlace& place, int slot, std::span<cons
 }
 
 PieceHash fixed_hash_of(const SlotHeader& header, std::span<const std::byte> table) {
-  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
-                                                                              &XXH3_freeState);
-  (void)XXH3_128bits_reset(state.get());
-  (void)XXH3_128bits_update(state.get(), &header, offsetof(SlotHeader, fixed_hash));
-  (void)XXH3_128bits_update(state.get(), table.data(), table.size());
-  return from_xxh(XXH3_128bits_digest(state.get()));
+  Hasher hasher;
+  hasher.update(std::as_bytes(std::span(&header, 1)).first(offsetof(SlotHeader, fixed_hash)));
+  hasher.update(table);
+  return hasher.hash();
 }
 
 PieceHash seal_of(const SlotHeader& header, std::span<const std::byte> hashes) {

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "base/errors.hpp"
+#include "base/hash.hpp"
 #include "checkpoint/files/durable_file.hpp"
-#include "checkpoint/files/hash.hpp"
 #include "checkpoint/files/strict_json.hpp"
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/format/names.hpp"

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "checkpoint/files/hash.hpp"
+#include "base/hash.hpp"
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/format/stored_state.hpp"
 #include "checkpoint/format/stored_tensor.hpp"

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "checkpoint/files/crc32c.hpp"
-#include "checkpoint/files/hash.hpp"
 #include "checkpoint/files/strict_json.hpp"
 #include "checkpoint/format/stored_state.hpp"
 

@@ -20,48 +20,12 @@ inline void check(cudaError_t result, const char* what) {
   }
 }
 
-struct CudaStreamTraits {
-  using type = cudaStream_t;
-  static type null() noexcept { return nullptr; }
-  static void release(type stream) noexcept { (void)cudaStreamDestroy(stream); }
-};
-using CudaStream = UniqueHandle<CudaStreamTraits>;
-
-struct CudaEventTraits {
-  using type = cudaEvent_t;
-  static type null() noexcept { return nullptr; }
-  static void release(type event) noexcept { (void)cudaEventDestroy(event); }
-};
-using CudaEvent = UniqueHandle<CudaEventTraits>;
-
-struct CudaMemoryTraits {
-  using type = void*;
-  static type null() noexcept { return nullptr; }
-  static void release(type memory) noexcept { (void)cudaFree(memory); }
-};
-using CudaMemory = UniqueHandle<CudaMemoryTraits>;
+using CudaStream = UniqueHandle<cudaStream_t, cudaStreamDestroy>;
+using CudaEvent = UniqueHandle<cudaEvent_t, cudaEventDestroy>;
+using CudaMemory = UniqueHandle<void*, cudaFree>;
 
 /// Page-locked host memory, which the device reads and writes by DMA.
-struct PinnedMemoryTraits {
-  using type = void*;
-  static type null() noexcept { return nullptr; }
-  static void release(type memory) noexcept { (void)cudaFreeHost(memory); }
-};
-using PinnedMemory = UniqueHandle<PinnedMemoryTraits>;
-
-struct CudaGraphTraits {
-  using type = cudaGraph_t;
-  static type null() noexcept { return nullptr; }
-  static void release(type graph) noexcept { (void)cudaGraphDestroy(graph); }
-};
-using CudaGraph = UniqueHandle<CudaGraphTraits>;
-
-struct CudaGraphExecTraits {
-  using type = cudaGraphExec_t;
-  static type null() noexcept { return nullptr; }
-  static void release(type graph) noexcept { (void)cudaGraphExecDestroy(graph); }
-};
-using CudaGraphExec = UniqueHandle<CudaGraphExecTraits>;
+using PinnedMemory = UniqueHandle<void*, cudaFreeHost>;
 
 /// Makes a stream that does not wait for the default stream, at the device's highest priority:
 /// its kernels are few and small, and the whole step waits for them.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Describes the fused update of one slice, with plain host references. Pointers are device memory
-// for the kernels (comm/cuda/slice_kernels.hpp) and host memory for the references. Included by
-// .cpp and .cu files.
+// Describes the fused update of one slice, with a plain host reference. Pointers are device memory
+// for the kernels (comm/cuda/slice_kernels.hpp) and host memory for the reference. Included by .cpp
+// and .cu files.
 #pragma once
 
 #include <cstddef>
@@ -77,12 +77,8 @@ struct WireEncoding {
   std::int64_t elements = 0;  ///< a multiple of 4
 };
 
-/// Host references of the kernels: equal results in every bit. Any thread.
+/// Host reference of the update's kernel: equal results in every bit. Any thread.
 void update_slice_on_host(const SliceUpdate& update);
-void mean_on_host(const SliceUpdate& update, float* out);
-void sum_slice_on_host(const SliceSum& sum);
-void decide_clip_on_host(const ClipDecision& decision);
-void encode_on_host(const WireEncoding& encoding);
 
 /// @param statistics_momentum  momentum of the running averages
 [[nodiscard]] UpdateConstants update_constants(const UpdatePlan& plan, double statistics_momentum);

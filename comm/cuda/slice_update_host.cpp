@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <cmath>
-#include <span>
 
-#include "comm/arena/tree_sum.hpp"
 #include "comm/cuda/optimizer_rules.hpp"
 #include "comm/cuda/slice_element.hpp"
 
@@ -49,40 +47,6 @@ void update_by(const SliceUpdate& update) {
 
 void update_slice_on_host(const SliceUpdate& update) {
   with_rule(update.optimizer, [&](auto rule) { update_by<decltype(rule)>(update); });
-}
-
-void mean_on_host(const SliceUpdate& update, float* out) {
-  const float clip = update.clip_scale == nullptr ? 1.0F : *update.clip_scale;
-  for (std::int64_t i = 0; i < update.elements; ++i) {
-    const float mean = sum_of(update.program, update.summands, i) * update.scale;
-    out[i] = i < update.parameter_elements ? mean * clip : mean;
-  }
-}
-
-void sum_slice_on_host(const SliceSum& sum) {
-  for (std::int64_t i = 0; i < sum.elements; ++i) {
-    sum.out[i] = sum_of(sum.program, sum.summands, i) * sum.scale;
-  }
-}
-
-void decide_clip_on_host(const ClipDecision& decision) {
-  *decision.squared_norm =
-      pairwise_sum({decision.squares, static_cast<std::size_t>(decision.num_blocks)});
-  *decision.clip_scale =
-      clip_factor(*decision.squared_norm, decision.clip_norm,
-                  decision.constants == nullptr ? 1.0 : decision.constants->unscale);
-  if (decision.is_skipped != nullptr) {
-    *decision.is_skipped = std::isfinite(*decision.squared_norm) ? 0 : 1;
-  }
-}
-
-void encode_on_host(const WireEncoding& encoding) {
-  auto* const out = static_cast<std::uint16_t*>(encoding.out);
-  for (std::int64_t i = 0; i < encoding.elements; ++i) {
-    out[i] = encode_element(encoding.values[i],
-                            encoding.residual == nullptr ? nullptr : encoding.residual + i,
-                            encoding.type);
-  }
 }
 
 UpdateConstants update_constants(const UpdatePlan& plan, double statistics_momentum) {

@@ -35,7 +35,4 @@ GANGWAY_HOST_DEVICE inline int bucket_of(float value) {
                                 : ValueCounts::kBucketsPerSide + outwards;
 }
 
-/// Host reference of launch_count; it adds the sums in another order.
-void count_on_host(const float* values, std::int64_t elements, ValueCounts& counts);
-
 }  // namespace gangway::comm

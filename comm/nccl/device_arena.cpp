@@ -85,13 +85,9 @@ std::size_t granule() {
 
 }  // namespace
 
-void DeviceArena::AddressTraits::release(Block block) noexcept {
-  (void)driver().free(block.address, block.bytes);
-}
+void free_addresses(DeviceBlock block) noexcept { (void)driver().free(block.address, block.bytes); }
 
-void DeviceArena::MappingTraits::release(Block block) noexcept {
-  (void)driver().unmap(block.address, block.bytes);
-}
+void unmap(DeviceBlock block) noexcept { (void)driver().unmap(block.address, block.bytes); }
 
 DeviceArena::DeviceArena(std::size_t elements, std::span<const ElementRange> held,
                          std::size_t copies)
@@ -103,7 +99,7 @@ DeviceArena::DeviceArena(std::size_t elements, std::span<const ElementRange> hel
   const std::size_t unit = granule();
   const auto up = [unit](std::size_t bytes) { return (bytes + unit - 1) / unit * unit; };
   const std::size_t bytes = up(std::max(elements_ * sizeof(float), unit));
-  Block reserved{.bytes = bytes};
+  DeviceBlock reserved{.bytes = bytes};
   require(driver().reserve(&reserved.address, bytes, 0, 0, 0), "reserving addresses", bytes);
   addresses_.reset(reserved);
   std::size_t mapped = 0;  // elements are mapped up to this byte
@@ -122,7 +118,7 @@ DeviceArena::DeviceArena(std::size_t elements, std::span<const ElementRange> hel
   check(cudaStreamSynchronize(nullptr), "zeroing device memory");
 }
 
-void DeviceArena::map(Block block) {
+void DeviceArena::map(DeviceBlock block) {
   const CUmemAllocationProp properties = on_current_device();
   CUmemGenericAllocationHandle memory{};
   require(driver().create(&memory, block.bytes, &properties, 0), "allocating", block.bytes);

@@ -16,6 +16,14 @@
 
 namespace gangway::comm {
 
+struct DeviceBlock {
+  CUdeviceptr address = 0;
+  std::size_t bytes = 0;
+  bool operator==(const DeviceBlock&) const = default;
+};
+void free_addresses(DeviceBlock block) noexcept;
+void unmap(DeviceBlock block) noexcept;
+
 class DeviceArena {
  public:
   DeviceArena() = default;
@@ -30,27 +38,12 @@ class DeviceArena {
   [[nodiscard]] std::span<float> registrable() const;
 
  private:
-  struct Block {
-    CUdeviceptr address = 0;
-    std::size_t bytes = 0;
-    friend bool operator==(const Block&, const Block&) = default;
-  };
-  struct AddressTraits {
-    using type = Block;
-    static type null() noexcept { return {}; }
-    static void release(type block) noexcept;
-  };
-  struct MappingTraits {
-    using type = Block;
-    static type null() noexcept { return {}; }
-    static void release(type block) noexcept;
-  };
-  void map(Block block);
+  void map(DeviceBlock block);
 
   std::size_t elements_ = 0;
   NcclMemory whole_;  // used if the whole arena is held; NCCL transfers it without copies
-  UniqueHandle<AddressTraits> addresses_;
-  std::vector<UniqueHandle<MappingTraits>> mappings_;
+  UniqueHandle<DeviceBlock, free_addresses> addresses_;
+  std::vector<UniqueHandle<DeviceBlock, unmap>> mappings_;
 };
 
 }  // namespace gangway::comm

@@ -229,26 +229,4 @@ MessagePlan::MessagePlan(const BucketPlan& plan, const std::vector<MicrobatchRan
   sum_elements_ = writer.summed();
 }
 
-SentBytes sent_bytes(const BucketPlan& plan, const std::vector<MicrobatchRange>& ranges,
-                     int num_microbatches, int worker, const std::vector<int>& hosts,
-                     WireFormat wire) {
-  const ReductionRoutes routes = routes_of(worker, hosts, ranges, num_microbatches);
-  std::uint64_t all = 0;
-  std::uint64_t own = 0;
-  std::uint64_t served = 0;
-  for (std::size_t bucket = 0; bucket < plan.num_buckets(); ++bucket) {
-    all += plan.bucket(bucket).size();
-    own += plan.slice(bucket, worker).size();
-    for (const int owner : routes.served) {
-      served += plan.slice(bucket, owner).size();
-    }
-  }
-  const std::uint64_t partials =
-      whole_subtrees(ranges[static_cast<std::size_t>(worker)], num_microbatches).size();
-  return {.within_host = sizeof(float) * (partials * (all - own - served) +
-                                          (routes.host_members.size() - 1) * (own + served)),
-          .between_hosts = wire_bytes(wire, routes.host_subtrees.size() * served) +
-                           sizeof(float) * routes.delegates.size() * own};
-}
-
 }  // namespace gangway::comm

@@ -102,19 +102,4 @@ class MessagePlan {
   std::size_t sum_elements_ = 0;
 };
 
-/// Bytes of gradients and weights that a worker sends in one reduction.
-struct SentBytes {
-  std::uint64_t within_host = 0;
-  std::uint64_t between_hosts = 0;
-};
-
-/// Computes 4 k (N - n - s) + 4 (m - 1) (n + s) within the host and w K s + 4 (H - 1) n between
-/// hosts. N: elements of the network; n, s: elements of own and of served slices; k: own partials;
-/// K: sums of the host; m: its workers; H: hosts; w: wire bytes per element. In fp32 the bytes
-/// between hosts, summed over a host's workers, equal comm::bytes_between_hosts().
-[[nodiscard]] SentBytes sent_bytes(const BucketPlan& plan,
-                                   const std::vector<MicrobatchRange>& ranges, int num_microbatches,
-                                   int worker, const std::vector<int>& hosts,
-                                   WireFormat wire = WireFormat::kFp32);
-
 }  // namespace gangway::comm

@@ -12,12 +12,7 @@
 
 namespace gangway::comm {
 
-struct NcclMemoryTraits {
-  using type = void*;
-  static type null() noexcept { return nullptr; }
-  static void release(type memory) noexcept { (void)ncclMemFree(memory); }
-};
-using NcclMemory = UniqueHandle<NcclMemoryTraits>;
+using NcclMemory = UniqueHandle<void*, ncclMemFree>;
 
 /// Allocates zeroed memory on the current device. @throws EnvironmentError if it is exhausted.
 [[nodiscard]] NcclMemory allocate_nccl_memory(std::size_t bytes);

@@ -189,15 +189,6 @@ void NcclReducer::bucket_ready(std::size_t bucket, cudaStream_t compute) {
   launches_.ready(bucket);
 }
 
-std::size_t NcclReducer::all_ready(cudaStream_t compute) {
-  std::size_t missing = 0;
-  for (std::size_t bucket = 0; bucket < events_.size(); ++bucket) {
-    missing += launches_.is_ready(bucket) ? 0U : 1U;
-    bucket_ready(bucket, compute);
-  }
-  return missing;
-}
-
 bool NcclReducer::advance() {
   session_.throw_if_failed();
   if (setup_.whole.session != nullptr) {
@@ -372,8 +363,6 @@ void NcclReducer::exchange_weights(const WeightMessages& sends, const WeightMess
     }
   });
 }
-
-void NcclReducer::await(cudaStream_t stream) { await_bucket(events_.size() - 1, stream); }
 
 void NcclReducer::await_bucket(std::size_t bucket, cudaStream_t stream) {
   // If updates wait for the norm, all weights are launched with the last bucket.

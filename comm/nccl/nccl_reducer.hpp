@@ -10,10 +10,9 @@
 //                                  no later work there needs the bucket's old weights
 //   record_ready(bucket, compute)  the same while `compute` is captured, for each graph launch
 //   bucket_played(bucket)          compute thread: the graph is launched
-//   all_ready(compute)             compute thread: marks the remaining buckets as ready
 //   advance()                      lane, after any of the above: launches the next ready buckets
-//   await(compute)                 compute thread, after the lane has launched all: later work on
-//                                  `compute` sees the new weights
+//   await_bucket(bucket, compute)  compute thread, after the lane has launched the bucket: later
+//                                  work on `compute` sees its new weights
 //
 // One lane launches for all networks, and launches a phase whole before the next is opened. So the
 // order is equal on every worker.
@@ -110,10 +109,7 @@ class NcclReducer final : public Exchange {
   }
   /// @pre the graph was launched since open(). A second call has no effect
   void bucket_played(std::size_t bucket) { launches_.ready(bucket); }
-  /// Marks all buckets as ready. Returns how many were not marked before.
-  std::size_t all_ready(cudaStream_t compute);
   /// @throws InvariantError if the lane has not launched the awaited weights.
-  void await(cudaStream_t stream);
   void await_bucket(std::size_t bucket, cudaStream_t stream);
   /// Waits on the host for all work on the session's stream. @throws CommError
   void synchronise();

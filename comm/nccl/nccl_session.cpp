@@ -120,32 +120,6 @@ std::uint64_t NcclSession::bytes_sent() const {
   return state_->bytes_sent.load(std::memory_order_relaxed);
 }
 
-std::size_t NcclSession::keep(CudaGraph graph) {
-  state_->throw_if_failed();
-  cudaGraphExec_t ready = nullptr;
-  check(cudaGraphInstantiate(&ready, graph.get(), 0), "making a captured graph ready");
-  CudaGraphExec owned(ready);
-  const MutexLock lock(state_->calls);
-  if (!state_->communicator) {
-    throw CommError(fmt::format("{}: the NCCL session of a graph is over", state_->who()));
-  }
-  state_->graphs.push_back(std::move(owned));
-  return state_->graphs.size() - 1;
-}
-
-void NcclSession::replay(std::size_t graph, cudaStream_t stream, const char* what) {
-  state_->throw_if_failed();
-  {
-    const MutexLock lock(state_->calls);
-    if (graph >= state_->graphs.size()) {
-      throw CommError(
-          fmt::format("{}: {}: the graph went with its NCCL session", state_->who(), what));
-    }
-    check(cudaGraphLaunch(state_->graphs[graph].get(), stream), what);
-  }
-  watch(stream, what);
-}
-
 void NcclSession::note_inputs(cudaEvent_t ready) {
   constexpr const char* kWhat = "an exchange's inputs";
   if (is_capturing(state_->stream.get())) {
@@ -229,7 +203,6 @@ void NcclSession::finalize() {
     if (!state_->communicator) {
       return;
     }
-    state_->graphs.clear();
     result = ncclCommFinalize(state_->communicator.get());
   }
   state_->settle(result, "ending NCCL together with the other workers", state_->setup.timeout);

@@ -56,14 +56,6 @@ class NcclSession {
   /// a whole phase.
   void note_inputs(cudaEvent_t ready);
 
-  /// Takes ownership of a graph captured from this session's operations, prepares it for `replay`,
-  /// and returns its number. The session must own it because NCCL cannot end a communicator before
-  /// its graphs. The launching thread only.
-  [[nodiscard]] std::size_t keep(CudaGraph graph);
-  /// Launches a kept graph on `stream` and watches it; `what` is a literal. The launching thread
-  /// only. @throws CommError if the communicator failed.
-  void replay(std::size_t graph, cudaStream_t stream, const char* what);
-
   /// @throws CommError with the failure that the watchdog found, if any. Any thread.
   void throw_if_failed() const;
 
@@ -79,8 +71,8 @@ class NcclSession {
   [[nodiscard]] void* register_memory(void* memory, std::size_t bytes);
   void deregister_memory(void* registration) noexcept;
 
-  /// Ends the session in order: all workers call it, no operation is in flight. Frees kept graphs
-  /// first. @throws CommError
+  /// Ends the session in order: all workers call it, no operation is in flight.
+  /// @throws CommError
   void finalize();
   /// Stops all operations in flight on this worker, and the GPU's kernels. Any thread, any number
   /// of times; returns when the communicator is gone.

@@ -98,10 +98,11 @@ void NcclState::note_end() {
   changed.notify_all();
 }
 
-NcclState::Handles NcclState::take_handles() {
-  // Takes the handles without the lock after kPatience: the launching thread hangs inside NCCL.
+NcclComm NcclState::take_communicator() {
+  // Takes the communicator without the lock after kPatience: the launching thread hangs inside
+  // NCCL.
   const bool is_locked = try_lock_calls(kPatience);
-  Handles taken{.graphs = std::move(graphs), .communicator = std::move(communicator)};
+  NcclComm taken = std::move(communicator);
   if (is_locked) {
     calls.unlock();
   }
@@ -117,10 +118,7 @@ void NcclState::abort_when_told() {
       return;
     }
   }
-  Handles doomed = take_handles();
-  // ncclCommAbort waits for graphs to end. The abort stops a graph that is running.
-  doomed.graphs.clear();
-  doomed.communicator.reset();  // ncclCommAbort may block; no other thread waits for it
+  take_communicator().reset();  // ncclCommAbort may block; no other thread waits for it
   note_end();
 }
 

@@ -20,12 +20,7 @@
 
 namespace gangway::comm {
 
-struct NcclCommTraits {
-  using type = ncclComm_t;
-  static type null() noexcept { return nullptr; }
-  static void release(type communicator) noexcept { (void)ncclCommAbort(communicator); }
-};
-using NcclComm = UniqueHandle<NcclCommTraits>;
+using NcclComm = UniqueHandle<ncclComm_t, ncclCommAbort>;
 
 class NcclState {
  public:
@@ -78,10 +73,8 @@ class NcclState {
   const NcclSetup setup;
   CudaStream stream;
   CudaStream before;  ///< the stream that waits for the exchanges' inputs
-  Mutex calls;        // held during every call on the two handles below
+  Mutex calls;        // held during every call on `communicator`
   NcclComm communicator GANGWAY_GUARDED_BY(calls);
-  /// Graphs with operations of the communicator, which outlives them.
-  std::vector<CudaGraphExec> graphs GANGWAY_GUARDED_BY(calls);
   std::atomic<bool> failed = false;
   std::atomic<std::uint64_t> bytes_sent = 0;
 
@@ -96,11 +89,7 @@ class NcclState {
   bool has_inputs = false;  ///< whether it was recorded since the last watch
 
  private:
-  struct Handles {
-    std::vector<CudaGraphExec> graphs;
-    NcclComm communicator;
-  };
-  [[nodiscard]] Handles take_handles() GANGWAY_NOT_CHECKED;
+  [[nodiscard]] NcclComm take_communicator() GANGWAY_NOT_CHECKED;
   void poll_watches();
   void poll_error();
 };

@@ -48,7 +48,6 @@ class PartialStack {
   [[nodiscard]] const float* partial(std::size_t index) const { return buffer(index); }
   /// The index of the partials among the host's own allocations. @pre made with a HostMemory
   [[nodiscard]] std::size_t host_index() const { return host_index_; }
-  [[nodiscard]] std::size_t num_buffers() const { return num_buffers_; }
 
  private:
   [[nodiscard]] float* buffer(std::size_t index) const { return buffers_ + index * elements_; }

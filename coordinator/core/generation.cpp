@@ -29,7 +29,7 @@ std::string skip_line(const messages::SkippedUpdate& skip,
 Generation::Generation(GenerationSettings settings, TimePoint start)
     : settings_(std::move(settings)),
       membership_(settings_.num_workers, start, settings_.limits, settings_.build),
-      check_state_(settings_.num_workers),
+      resume_protocol_(settings_.num_workers),
       leases_(settings_.leases),
       ledger_(settings_.num_workers),
       snapshots_(settings_.num_workers, 0, settings_.snapshots),
@@ -50,21 +50,21 @@ Generation::Reply Generation::take(int rank, const messages::Hello& hello) {
 }
 
 Effects Generation::take(int rank, const messages::Inventory& inventory) {
-  return check_state_.add(rank - 1, inventory)
-             ? Effects{ChooseResumePoint{check_state_.inventory(), /*refused_checkpoint=*/{}}}
+  return resume_protocol_.add(rank - 1, inventory)
+             ? Effects{ChooseResumePoint{resume_protocol_.inventory(), /*refused_checkpoint=*/{}}}
              : Effects{};
 }
 
 Effects Generation::take(int rank, const messages::Loading& loading, TimePoint now) {
   membership_.loads(now);
-  const auto line = check_state_.loading(rank - 1, loading, now);
+  const auto line = resume_protocol_.loading(rank - 1, loading, now);
   return line ? Effects{Say{*line}} : Effects{};
 }
 
 Effects Generation::take(int rank, const messages::Unloadable& unloadable) {
   if (!unloadable.part || unloadable.holder >= settings_.num_workers) {
-    return check_state_.refuse(unloadable, {})
-               ? Effects{ChooseResumePoint{check_state_.inventory(), unloadable.reason}}
+    return resume_protocol_.refuse(unloadable, {})
+               ? Effects{ChooseResumePoint{resume_protocol_.inventory(), unloadable.reason}}
                : Effects{};
   }
   std::vector<int> mates;
@@ -73,11 +73,11 @@ Effects Generation::take(int rank, const messages::Unloadable& unloadable) {
       mates.push_back(member.rank - 1);
     }
   }
-  const bool is_news = check_state_.refuse(unloadable, mates);
+  const bool is_news = resume_protocol_.refuse(unloadable, mates);
   Effects effects{Say{fmt::format("warn  {}: {}; a copy or an older state is used",
                                   membership_.describe(rank), unloadable.reason)}};
   if (is_news) {
-    effects.emplace_back(ChooseResumePoint{check_state_.inventory(), {}});
+    effects.emplace_back(ChooseResumePoint{resume_protocol_.inventory(), {}});
   }
   return effects;
 }
@@ -106,7 +106,7 @@ Effects Generation::begin_with(const ResumePoint& point) {
   snapshots_ = SnapshotTracker(settings_.num_workers, point.step, settings_.snapshots);
   ticks_ = TickAccounting(settings_.ticks);
   watch_ = ProgressWatch(settings_.num_workers, point.step, settings_.progress_floor);
-  return {SendMessage{.ranks = membership_.ranks(), .message = check_state_.propose(point)}};
+  return {SendMessage{.ranks = membership_.ranks(), .message = resume_protocol_.propose(point)}};
 }
 
 std::optional<Generation::Reply> Generation::begin_if_ready(TimePoint now) {

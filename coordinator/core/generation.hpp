@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One start's workers under one epoch, layout and resume point: who has joined, what they may do
+// One start's workers under one epoch, layout and resume point: which have joined, what they may do
 // and have done, what they save, and which of them fail. Pure; driven by RunCore.
 #pragma once
 
@@ -140,7 +140,7 @@ class Generation {
 
   GenerationSettings settings_;
   Membership membership_;
-  ResumeProtocol check_state_;
+  ResumeProtocol resume_protocol_;
   ResumePoint point_;
   LeaseBook leases_;
   CheckpointLedger ledger_;

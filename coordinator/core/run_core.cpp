@@ -41,22 +41,6 @@ Effects RunCore::settle(Generation::Reply reply) {
   return reply.fault ? end(*std::move(reply.fault)) : std::move(reply.effects);
 }
 
-Effects RunCore::take(const messages::Hello& hello, const Arrival& arrival) {
-  return settle(generation_.take(arrival.rank, hello));
-}
-
-Effects RunCore::take(const messages::Inventory& inventory, const Arrival& arrival) {
-  return generation_.take(arrival.rank, inventory);
-}
-
-Effects RunCore::take(const messages::Loading& loading, const Arrival& arrival) {
-  return generation_.take(arrival.rank, loading, arrival.now);
-}
-
-Effects RunCore::take(const messages::Unloadable& unloadable, const Arrival& arrival) {
-  return generation_.take(arrival.rank, unloadable);
-}
-
 Effects RunCore::take(const messages::Picture& picture, const Arrival& arrival) {
   generation_.watch().note_activity(arrival.now);
   constexpr std::size_t kListed = 200;  // the page copies the list each second
@@ -65,22 +49,6 @@ Effects RunCore::take(const messages::Picture& picture, const Arrival& arrival) 
   }
   pictures_.push_back(picture.file);
   return {ShowPicture{picture}};
-}
-
-Effects RunCore::take(const messages::Welcome& welcome, const Arrival& arrival) {
-  return refuse(welcome.kName, arrival);
-}
-
-Effects RunCore::take(const messages::Begin& begin, const Arrival& arrival) {
-  return refuse(begin.kName, arrival);
-}
-
-Effects RunCore::take(const messages::Lease& lease, const Arrival& arrival) {
-  return refuse(lease.kName, arrival);
-}
-
-Effects RunCore::take(const messages::Patience& patience, const Arrival& arrival) {
-  return refuse(patience.kName, arrival);
 }
 
 Effects RunCore::refuse(std::string_view name, const Arrival& arrival) {
@@ -223,15 +191,6 @@ Effects RunCore::on_lifeline_opened(int rank, TimePoint now) {
   }
   generation_.membership().lifeline_opened(rank, now);
   return begin_if_ready(now);
-}
-
-void RunCore::on_heartbeat(int rank, Pulse pulse, TimePoint now) {
-  generation_.membership().heartbeat(rank, pulse, now);
-}
-
-void RunCore::on_lifeline_closed(int rank, TimePoint now) {
-  // on_clock decides, because a Stop with the reason may still arrive.
-  generation_.membership().lifeline_closed(rank, now);
 }
 
 Effects RunCore::on_clock(TimePoint now) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -55,6 +56,12 @@ struct Commanded {
   Effects effects;
 };
 
+/// A message that only the coordinator sends.
+template <typename Message>
+concept FromCoordinator =
+    std::same_as<Message, messages::Welcome> || std::same_as<Message, messages::Begin> ||
+    std::same_as<Message, messages::Lease> || std::same_as<Message, messages::Patience>;
+
 class RunCore {
  public:
   RunCore(RunCoreSettings settings, TimePoint start);
@@ -62,12 +69,17 @@ class RunCore {
   [[nodiscard]] Effects on_message(int rank, const messages::Envelope& envelope, TimePoint now,
                                    double unix_seconds);
   [[nodiscard]] Effects on_lifeline_opened(int rank, TimePoint now);
-  void on_heartbeat(int rank, Pulse pulse, TimePoint now);
+  void on_heartbeat(int rank, Pulse pulse, TimePoint now) {
+    generation_.membership().heartbeat(rank, pulse, now);
+  }
   /// Records that the worker reported the signal that ends it.
   void on_dying(int rank, int signal) { generation_.membership().dying(rank, signal); }
   /// Records that the worker's host acknowledges no packets any more.
   void on_cut_off(int rank) { generation_.membership().cut_off(rank); }
-  void on_lifeline_closed(int rank, TimePoint now);
+  /// on_clock decides, because a Stop with the reason may still arrive.
+  void on_lifeline_closed(int rank, TimePoint now) {
+    generation_.membership().lifeline_closed(rank, now);
+  }
   /// @param signal  number; the exit code of a leave whose save fails
   [[nodiscard]] Effects on_request(Request request, int signal, TimePoint now);
   /// Handles a user's command from another process. It takes effect at a lease's boundary.
@@ -110,22 +122,30 @@ class RunCore {
     const std::string& who;
     TimePoint now;
     double unix_seconds;
+    std::int64_t step;  ///< end of the granted leases
     Effects& effects;
   };
-  [[nodiscard]] Effects take(const messages::Hello& hello, const Arrival& arrival);
-  [[nodiscard]] Effects take(const messages::Inventory& inventory, const Arrival& arrival);
-  [[nodiscard]] Effects take(const messages::Loading& loading, const Arrival& arrival);
-  [[nodiscard]] Effects take(const messages::Unloadable& unloadable, const Arrival& arrival);
+  [[nodiscard]] Effects take(const messages::Hello& hello, const Arrival& arrival) {
+    return settle(generation_.take(arrival.rank, hello));
+  }
+  [[nodiscard]] Effects take(const messages::Inventory& inventory, const Arrival& arrival) {
+    return generation_.take(arrival.rank, inventory);
+  }
+  [[nodiscard]] Effects take(const messages::Loading& loading, const Arrival& arrival) {
+    return generation_.take(arrival.rank, loading, arrival.now);
+  }
+  [[nodiscard]] Effects take(const messages::Unloadable& unloadable, const Arrival& arrival) {
+    return generation_.take(arrival.rank, unloadable);
+  }
   [[nodiscard]] Effects take(const messages::Ready& ready, const Arrival& arrival);
   [[nodiscard]] Effects take(const messages::Progress& progress, const Arrival& arrival);
   [[nodiscard]] Effects take(const messages::CheckpointPart& part, const Arrival& arrival);
   [[nodiscard]] Effects take(const messages::Picture& picture, const Arrival& arrival);
   [[nodiscard]] Effects take(const messages::Stop& stop, const Arrival& arrival);
   [[nodiscard]] Effects take(const messages::Goodbye& goodbye, const Arrival& arrival);
-  [[nodiscard]] Effects take(const messages::Welcome& welcome, const Arrival& arrival);
-  [[nodiscard]] Effects take(const messages::Begin& begin, const Arrival& arrival);
-  [[nodiscard]] Effects take(const messages::Lease& lease, const Arrival& arrival);
-  [[nodiscard]] Effects take(const messages::Patience& patience, const Arrival& arrival);
+  [[nodiscard]] Effects take(const FromCoordinator auto& message, const Arrival& arrival) {
+    return refuse(message.kName, arrival);
+  }
   [[nodiscard]] Effects refuse(std::string_view name, const Arrival& arrival);
   /// Returns the effects, or ends the job by the fault.
   [[nodiscard]] Effects settle(Generation::Reply reply);

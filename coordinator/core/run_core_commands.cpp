@@ -54,9 +54,14 @@ Commanded RunCore::on_command(const Command& command, TimePoint now, double unix
             .effects = {}};
   }
   Commanded commanded;
-  const Asked asked{command.who, now, unix_seconds, commanded.effects};
+  const Asked asked{command.who, now, unix_seconds, generation_.leases().granted_end(),
+                    commanded.effects};
   CommandAnswer& answer = commanded.answer;
-  answer = std::visit([&](const auto& order) { return obey(order, asked); }, command.order);
+  try {
+    answer = std::visit([&](const auto& order) { return obey(order, asked); }, command.order);
+  } catch (const ConfigError& error) {
+    answer = {Refusal::kInvalid, error.what(), asked.step};
+  }
   if (answer.refusal != Refusal::kNone) {
     return commanded;
   }
@@ -77,35 +82,32 @@ Commanded RunCore::on_command(const Command& command, TimePoint now, double unix
 
 CommandAnswer RunCore::obey(const PauseJob& /*order*/, const Asked& asked) {
   if (leave_) {
-    return {Refusal::kNotNow, "it is stopping", generation_.leases().granted_end()};
+    return {Refusal::kNotNow, "it is stopping", asked.step};
   }
-  const std::int64_t step = generation_.leases().granted_end();
   if (settings_.pause) {
     return {Refusal::kNone, fmt::format("is paused already, as {} asked", settings_.pause->by),
-            step};
+            asked.step};
   }
   settings_.pause = {.unix_seconds = asked.unix_seconds, .by = asked.who};
   generation_.leases().pause();
-  return {Refusal::kNone, fmt::format("pauses after step {}", step), step};
+  return {Refusal::kNone, fmt::format("pauses after step {}", asked.step), asked.step};
 }
 
 CommandAnswer RunCore::obey(const ResumeJob& /*order*/, const Asked& asked) {
-  const std::int64_t step = generation_.leases().granted_end();
   if (!settings_.pause) {
-    return {Refusal::kNone, "is not paused", step};
+    return {Refusal::kNone, "is not paused", asked.step};
   }
-  if (generation_.has_begun() && generation_.ticks().steps_done() >= step) {
+  if (generation_.has_begun() && generation_.ticks().steps_done() >= asked.step) {
     generation_.ticks().forgive(asked.now - generation_.ticks().step_ended());
   }
   settings_.pause.reset();
   generation_.leases().resume();
   append(asked.effects, grant(asked.now));
-  return {Refusal::kNone, fmt::format("goes on after step {}", step), step};
+  return {Refusal::kNone, fmt::format("goes on after step {}", asked.step), asked.step};
 }
 
 CommandAnswer RunCore::obey(const SaveCheckpoint& order, const Asked& asked) {
-  if (!generation_.has_begun() ||
-      generation_.leases().granted_end() == 0) {  // step 0 is never saved
+  if (!generation_.has_begun() || asked.step == 0) {  // step 0 is never saved
     return {Refusal::kNotNow, "it has not begun to train: try again",
             generation_.ticks().steps_done()};
   }
@@ -138,23 +140,18 @@ Effects RunCore::pin_at(std::int64_t step) {
 }
 
 CommandAnswer RunCore::obey(const SetKey& order, const Asked& asked) {
-  try {
-    const std::string before = value_of(settings_.steered_job, order.key);
-    settings_.steered_job = with_key(settings_.steered_job, order.key, order.value);
-    const SteeredPlan plan = steered_plan(settings_.steered_job);
-    generation_.set_plan(plan);
-    saves_.set_interval(plan.save_interval);
-    asked.effects.emplace_back(KeepCheckpoints{settings_.steered_job.checkpoint});
-    const std::string after = value_of(settings_.steered_job, order.key);
-    return {Refusal::kNone, fmt::format("{} is {}, was {}", order.key, after, before),
-            generation_.leases().granted_end()};
-  } catch (const ConfigError& error) {
-    return {Refusal::kInvalid, error.what(), generation_.leases().granted_end()};
-  }
+  const std::string before = value_of(settings_.steered_job, order.key);
+  settings_.steered_job = with_key(settings_.steered_job, order.key, order.value);
+  const SteeredPlan plan = steered_plan(settings_.steered_job);
+  generation_.set_plan(plan);
+  saves_.set_interval(plan.save_interval);
+  asked.effects.emplace_back(KeepCheckpoints{settings_.steered_job.checkpoint});
+  const std::string after = value_of(settings_.steered_job, order.key);
+  return {Refusal::kNone, fmt::format("{} is {}, was {}", order.key, after, before), asked.step};
 }
 
 CommandAnswer RunCore::obey(const TraceJob& order, const Asked& asked) {
-  const std::int64_t granted = generation_.leases().granted_end();
+  const std::int64_t granted = asked.step;
   const TraceSteps steps = order.begin > 0 ? TraceSteps{order.begin, order.end, order.detail}
                                            : TraceSteps{granted, granted + order.end, order.detail};
   if (order.end <= 0 || steps.empty() || steps.end - steps.begin > kMostTraced) {
@@ -195,66 +192,59 @@ Effects RunCore::leave_for(Resize resize, TimePoint now) {
 }
 
 CommandAnswer RunCore::obey(const DrainWorkers& order, const Asked& asked) {
-  const std::int64_t step = generation_.leases().granted_end();
   const bool is_draining = leave_ && leave_->resize && !leave_->resize->drained.empty();
   if (std::string why = why_not_resized(view()); !why.empty() && !is_draining) {
-    return {Refusal::kNotNow, std::move(why), step};
+    return {Refusal::kNotNow, std::move(why), asked.step};
   }
   std::vector<DrainableWorker> workers;
   for (const Member& member : membership().members()) {
     workers.push_back({.rank = member.rank, .host = member.host});
   }
-  try {
-    Resize resize{.drained = ranks_named(order.name, workers)};
-    if (is_draining) {
-      resize.drained.insert(leave_->resize->drained.begin(), leave_->resize->drained.end());
-    }
-    resize.workers = generation_.settings().num_workers - static_cast<int>(resize.drained.size());
-    try {
-      require_layout_with(resize.workers, job());
-    } catch (const ConfigError& error) {
-      throw ConfigError(fmt::format("'{}' cannot be drained: {}", order.name, error.what()));
-    }
-    const std::string text = fmt::format(
-        "saves step {}, and goes on with {} worker{}, without rank {}", step, resize.workers,
-        resize.workers == 1 ? "" : "s", fmt::join(resize.drained, ", "));
-    append(asked.effects, leave_for(std::move(resize), asked.now));
-    return {Refusal::kNone, text, step};
-  } catch (const ConfigError& error) {
-    return {Refusal::kInvalid, error.what(), step};
+  Resize resize{.drained = ranks_named(order.name, workers)};
+  if (is_draining) {
+    resize.drained.insert(leave_->resize->drained.begin(), leave_->resize->drained.end());
   }
+  resize.workers = generation_.settings().num_workers - static_cast<int>(resize.drained.size());
+  try {
+    require_layout_with(resize.workers, job());
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("'{}' cannot be drained: {}", order.name, error.what()));
+  }
+  const std::string text =
+      fmt::format("saves step {}, and goes on with {} worker{}, without rank {}", asked.step,
+                  resize.workers, resize.workers == 1 ? "" : "s", fmt::join(resize.drained, ", "));
+  append(asked.effects, leave_for(std::move(resize), asked.now));
+  return {Refusal::kNone, text, asked.step};
 }
 
 CommandAnswer RunCore::obey(const ResizeJob& order, const Asked& asked) {
-  const std::int64_t step = generation_.leases().granted_end();
   if (std::string why = why_not_resized(view()); !why.empty()) {
-    return {Refusal::kNotNow, std::move(why), step};
+    return {Refusal::kNotNow, std::move(why), asked.step};
   }
   try {
     require_layout_with(order.workers, job());
   } catch (const ConfigError& error) {
-    return {Refusal::kInvalid, fmt::format("it stays as it is: {}", error.what()), step};
+    throw ConfigError(fmt::format("it stays as it is: {}", error.what()));
   }
   if (order.workers == generation_.settings().num_workers) {
-    return {Refusal::kNone, fmt::format("has {} workers already", order.workers), step};
+    return {Refusal::kNone, fmt::format("has {} workers already", order.workers), asked.step};
   }
   append(asked.effects, leave_for({.workers = order.workers}, asked.now));
   return {Refusal::kNone,
-          fmt::format("saves step {}, and goes on with {} worker{}", step, order.workers,
+          fmt::format("saves step {}, and goes on with {} worker{}", asked.step, order.workers,
                       order.workers == 1 ? "" : "s"),
-          step};
+          asked.step};
 }
 
 CommandAnswer RunCore::obey(const StopJob& /*order*/, const Asked& asked) {
-  const std::int64_t step = generation_.leases().granted_end();
   if (leave_ && !leave_->resize) {
-    return {Refusal::kNone, "is stopping already", step};
+    return {Refusal::kNone, "is stopping already", asked.step};
   }
   append(asked.effects, on_request(Request::kSaveAndLeave, SIGTERM, asked.now));
   return {Refusal::kNone,
-          generation_.has_begun() ? fmt::format("saves step {}, and leaves", step)
+          generation_.has_begun() ? fmt::format("saves step {}, and leaves", asked.step)
                                   : "leaves before its first step",
-          step};
+          asked.step};
 }
 
 JobPhase RunCore::phase() const {

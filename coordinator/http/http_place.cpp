@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/http/http_place.hpp"
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/secret.hpp"
+#include "run/control/control_file.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -23,7 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kTokenDigits = 64;
 constexpr std::size_t kMaxHttpFile = 65'536;
-constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
 
 /// Writes a file that only its owner can read from the first byte on.
 void write_private(const fs::path& path, const std::string& text) {
@@ -46,18 +44,14 @@ void write_private(const fs::path& path, const std::string& text) {
 
 /// Returns the token; empty if the file is missing or other users could read or write it.
 std::string private_token(const fs::path& path) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      status.st_uid != ::geteuid() || (status.st_mode & kOthers) != 0) {
+  try {
+    const std::string token = read_own_token(path).value_or("");
+    const bool is_token = token.size() == kTokenDigits &&
+                          token.find_first_not_of("0123456789abcdef") == std::string::npos;
+    return is_token ? token : std::string();
+  } catch (const EnvironmentError&) {
     return {};
   }
-  std::array<char, kTokenDigits> digits{};
-  const bool is_whole =
-      ::read(file.get(), digits.data(), digits.size()) == static_cast<ssize_t>(digits.size());
-  const std::string token(digits.data(), digits.size());
-  const bool is_token = token.find_first_not_of("0123456789abcdef") == std::string::npos;
-  return is_whole && is_token ? token : std::string();
 }
 
 }  // namespace

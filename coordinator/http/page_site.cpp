@@ -2,7 +2,6 @@
 #include "coordinator/http/page_site.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
 
+#include "base/text/parse_number.hpp"
 #include "base/time.hpp"
 #include "coordinator/http/run_reader.hpp"
 #include "coordinator/http/status_json.hpp"
@@ -331,22 +331,20 @@ void PageSite::keep_picture(const std::string& name, const SharedText& bytes) {
 }
 
 void PageSite::log(const WebRequest& request, const Reply& reply) {
-  int rank = 0;
   const std::string_view text = query_value(request.query, "rank");
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
-  const bool is_rank = text.empty() || (error == std::errc{} && end == text.data() + text.size());
-  if (!is_rank || rank < 0) {
+  const auto given = text.empty() ? std::optional(0) : parse_number<int>(text);
+  if (!given || *given < 0) {
     return reply(plain_answer(400, "rank is a whole number, as in /log?rank=1"));
   }
   if (is_reading_too_much(reply)) {
     return;
   }
   read(
-      [rank](Reader& reader) {
+      [rank = *given](Reader& reader) {
         auto lines = reader.run.log_end(rank);
         return lines ? shared(std::move(*lines)) : SharedText();
       },
-      [reply, rank](PageSite& /*self*/, const SharedText& lines) {
+      [reply, rank = *given](PageSite& /*self*/, const SharedText& lines) {
         reply(lines ? WebDocument{.body = lines}
                     : plain_answer(404, fmt::format("rank {} has no log", rank)));
       });

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/text/parse_number.hpp"
 #include "base/text/utf8.hpp"
 #include "data/archives/archive_names.hpp"
 #include "data/archives/container_archive.hpp"
@@ -56,11 +56,8 @@ void require_plain(const Container& tar) {
 }
 
 std::optional<std::int64_t> number_of(std::string_view digits) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return error == std::errc() && end == digits.data() + digits.size() && value >= 0
-             ? std::optional(value)
-             : std::nullopt;
+  const auto number = parse_number<std::int64_t>(digits);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 /// A range such as "{0000..0007}" in a pattern.

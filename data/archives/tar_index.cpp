@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/text/parse_number.hpp"
 #include "base/text/utf8.hpp"
 
 namespace gangway::data {
@@ -66,10 +67,7 @@ std::optional<std::uint64_t> number_in(const Block& block, Field field) {
   if (text.empty()) {
     return 0;
   }
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 8);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
-                                                                  : std::nullopt;
+  return parse_number<std::uint64_t>(text, /*base=*/8);
 }
 
 /// Checks the sum of all bytes, with the checksum's own field counted as blanks.
@@ -188,12 +186,10 @@ class TarReader {
     if (key == "path") {
       overrides_.name = value;
     } else if (key == "size") {
-      std::uint64_t bytes = 0;
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), bytes);
-      if (error != std::errc() || end != value.data() + value.size()) {
+      overrides_.bytes = parse_number<std::uint64_t>(value);
+      if (!overrides_.bytes) {
         fail_damaged();
       }
-      overrides_.bytes = bytes;
     } else if (key.starts_with("GNU.sparse.")) {
       overrides_.is_sparse = true;
       if (key == "GNU.sparse.name") {

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
-#include <memory>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -21,6 +20,7 @@
 #include "base/file_claim.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/system/usable_cores.hpp"
+#include "base/unique_handle.hpp"
 #include "data/contents/fingerprint.hpp"
 
 namespace gangway::data {
@@ -119,11 +119,9 @@ ReadFile read_file(const fs::path& path) {
   const std::int64_t now = now_ns();
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
-  XXH3_state_t* const state = XXH3_createState();
-  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> owner(state,
-                                                                              XXH3_freeState);
-  bool is_read = file && ::fstat(file.get(), &status) == 0 && state != nullptr &&
-                 XXH3_64bits_reset(state) == XXH_OK;
+  const UniqueHandle<XXH3_state_t*, XXH3_freeState> state(XXH3_createState());
+  bool is_read = file && ::fstat(file.get(), &status) == 0 && state &&
+                 XXH3_64bits_reset(state.get()) == XXH_OK;
   std::vector<char> bytes(
       std::min(kBytesAtOnce, static_cast<std::size_t>(std::max<off_t>(status.st_size, 1))));
   uLong crc = 0;
@@ -131,14 +129,14 @@ ReadFile read_file(const fs::path& path) {
     count = ::read(file.get(), bytes.data(), bytes.size());
     is_read = count >= 0;
     const std::size_t held = is_read ? static_cast<std::size_t>(count) : 0;
-    (void)XXH3_64bits_update(state, bytes.data(), held);
+    (void)XXH3_64bits_update(state.get(), bytes.data(), held);
     crc = crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), held);
   }
   if (!is_read) {
     throw ConfigError(
         fmt::format("{}: cannot be read; check its permissions, or remove it", path.string()));
   }
-  return {XXH3_64bits_digest(state), crc, static_cast<std::uint64_t>(status.st_size),
+  return {XXH3_64bits_digest(state.get()), crc, static_cast<std::uint64_t>(status.st_size),
           settled(stamp_of(status), now)};
 }
 

@@ -5,32 +5,29 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
-struct XXH3_state_s;  // of xxhash.h
+#include "base/hash.hpp"
 
 namespace gangway::data {
 
 class Fingerprint {
  public:
-  Fingerprint();
-
-  void add(std::span<const std::uint8_t> bytes);
+  void add(std::span<const std::uint8_t> bytes) { hasher_.update(std::as_bytes(bytes)); }
   /// Adds the text with its length, so that "ab" + "c" differs from "a" + "bc".
-  void add(std::string_view text);
-  void add(std::int64_t number);
-  [[nodiscard]] std::string hex() const;
+  void add(std::string_view text) {
+    hasher_.update(std::uint64_t{text.size()});
+    hasher_.update(text);
+  }
+  void add(std::int64_t number) { hasher_.update(static_cast<std::uint64_t>(number)); }
+  [[nodiscard]] std::string hex() const { return hasher_.hex(); }
   /// Returns the last 64 bits of the hash.
-  [[nodiscard]] std::uint64_t number() const;
+  [[nodiscard]] std::uint64_t number() const { return hasher_.hash().low; }
 
  private:
-  struct FreeState {
-    void operator()(XXH3_state_s* state) const noexcept;
-  };
-  std::unique_ptr<XXH3_state_s, FreeState> state_;
+  Hasher hasher_;
 };
 
 }  // namespace gangway::data

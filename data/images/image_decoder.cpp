@@ -7,10 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "data/images/decoders.hpp"
 #include "data/images/encoded_image.hpp"
-#include "data/images/jpeg_decoder.hpp"
-#include "data/images/png_decoder.hpp"
-#include "data/images/webp_decoder.hpp"
 
 namespace gangway::data {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "data/images/jpeg_decoder.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -14,6 +12,7 @@
 #include <turbojpeg.h>
 
 #include "base/errors.hpp"
+#include "data/images/decoders.hpp"
 #include "data/images/exif.hpp"
 
 namespace gangway::data {

@@ -2,14 +2,13 @@
 #include "data/images/label_list.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/errors.hpp"
+#include "base/text/parse_number.hpp"
 #include "base/text/utf8.hpp"
 
 namespace gangway::data {
@@ -71,13 +70,11 @@ int parse_label(std::string_view text, const std::string& name) {
   constexpr std::string_view kBlanks = " \t\r\n";
   const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
   const std::string_view digits = text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-  int label = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), label);
-  if (error != std::errc() || end != digits.data() + digits.size() || label < 0 ||
-      label > kLargestLabel) {
+  const auto label = parse_number<int>(digits);
+  if (!label || *label < 0 || *label > kLargestLabel) {
     refuse_label(name, text);
   }
-  return label;
+  return *label;
 }
 
 std::optional<int> described_label(std::string_view text, const std::string& name) {

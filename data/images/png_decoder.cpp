@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "data/images/png_decoder.hpp"
-
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -9,6 +7,7 @@
 #include <fmt/format.h>
 #include <spng.h>
 
+#include "data/images/decoders.hpp"
 #include "data/images/exif.hpp"
 
 namespace gangway::data {

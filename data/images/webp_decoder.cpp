@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "data/images/webp_decoder.hpp"
-
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -8,6 +6,7 @@
 #include <fmt/format.h>
 #include <webp/decode.h>
 
+#include "data/images/decoders.hpp"
 #include "data/images/exif.hpp"
 
 namespace gangway::data {

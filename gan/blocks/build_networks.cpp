@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "gan/blocks/build_networks.hpp"
 
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
 #include "gan/augment/augmentation.hpp"
 #include "gan/blocks/label_blocks.hpp"
 #include "gan/blocks/layer_block.hpp"
@@ -17,10 +22,40 @@
 #include "gan/python/python_library.hpp"
 
 namespace gangway::gan {
+namespace {
+
+/// Makes blocks of one class from its specs.
+template <typename Class>
+struct ClassMaker {
+  [[nodiscard]] std::unique_ptr<Block> operator()(const typename Class::Spec& spec) const {
+    return std::make_unique<Class>(spec);
+  }
+};
+
+/// Makes the block of any spec: of one of the classes, or of the user's code.
+template <typename... Classes>
+struct MakerOf : ClassMaker<Classes>... {
+  using ClassMaker<Classes>::operator()...;
+  [[nodiscard]] auto operator()(const LibrarySpec& spec) const { return make_block(spec); }
+  [[nodiscard]] auto operator()(const PythonSpec& spec) const { return make_block(spec); }
+};
+
+using BlockMaker =
+    MakerOf<LayerBlock, LabelConcatenation, ProjectionHead, LabelEmbedding, LabelProduct,
+            ResidualBlock, ResamplingBlock, GenerativeBasis, DiscriminativeBasis, TokenStyle,
+            TokenGrid, TransformerBlock, PatchPicture, PatchEmbedding, TokenHead, SpectralStem,
+            SharedEmbedding, SpectralUp, SpectralPicture, SpectralDown, SpectralAttention,
+            SpectralHead, Skip, InstanceLayer, InstanceResidual, StyleMapping, StyleConstant,
+            StyleLayer, StylePicture, StyleImage, StyleHalving, StyleEpilogue, StyleLabel,
+            TransferLayer, TransferResidual, FeatureLevel, ProgressiveStart, ProgressiveUp,
+            ProgressivePicture, ProgressiveDown, ProgressiveEnd>;
+
+}  // namespace
+
 Network build_network(const Architecture& architecture, NetworkId id) {
   std::vector<std::unique_ptr<Block>> blocks;
   for (const BlockSpec& block : architecture.blocks) {
-    blocks.push_back(std::visit([](const auto& spec) { return make_block(spec); }, block));
+    blocks.push_back(std::visit(BlockMaker(), block));
   }
   Network network(architecture.name, std::move(blocks), "features", id, architecture.levels);
   network.keep_in_fp32(architecture.fp32_blocks, architecture.is_fp32_beside_bf16);

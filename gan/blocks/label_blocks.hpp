@@ -3,9 +3,7 @@
 // they compute see job/blocks/label_specs.hpp.
 #pragma once
 
-#include <memory>
-
-#include "gan/block.hpp"
+#include "gan/blocks/spec_block.hpp"
 #include "job/blocks/label_specs.hpp"
 
 namespace gangway::gan {
@@ -13,58 +11,42 @@ namespace gangway::gan {
 /// Returns the row of `embedding` [classes, features] for each label.
 [[nodiscard]] at::Tensor embedded(const at::Tensor& labels, const at::Tensor& embedding);
 
-class LabelConcatenation final : public Block {
+class LabelConcatenation final : public SpecBlock<LabelConcatenationSpec> {
  public:
-  explicit LabelConcatenation(const LabelConcatenationSpec& spec)
-      : Block(ports_of(spec)), spec_(spec) {}
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const LabelConcatenationSpec& spec() const { return spec_; }
-
- private:
-  LabelConcatenationSpec spec_;
 };
 
-class ProjectionHead final : public Block {
+class ProjectionHead final : public SpecBlock<ProjectionHeadSpec> {
  public:
-  explicit ProjectionHead(const ProjectionHeadSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const ProjectionHeadSpec& spec() const { return spec_; }
 
  private:
-  ProjectionHeadSpec spec_;
-  Parameter* weight_;
-  Parameter* embedding_;
+  Parameter* weight_ = parameter("weight");
+  Parameter* embedding_ = parameter("embedding");
 };
 
-class LabelEmbedding final : public Block {
+class LabelEmbedding final : public SpecBlock<LabelEmbeddingSpec> {
  public:
-  explicit LabelEmbedding(const LabelEmbeddingSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const LabelEmbeddingSpec& spec() const { return spec_; }
 
  private:
-  LabelEmbeddingSpec spec_;
-  Parameter* embedding_;
+  Parameter* embedding_ = parameter("embedding");
 };
 
-class LabelProduct final : public Block {
+class LabelProduct final : public SpecBlock<LabelProductSpec> {
  public:
-  explicit LabelProduct(const LabelProductSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const LabelProductSpec& spec() const { return spec_; }
 
  private:
-  LabelProductSpec spec_;
-  Parameter* embedding_;
+  Parameter* embedding_ = parameter("embedding");
 };
-
-[[nodiscard]] std::unique_ptr<Block> make_block(const LabelConcatenationSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const ProjectionHeadSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const LabelEmbeddingSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const LabelProductSpec& spec);
 
 }  // namespace gangway::gan

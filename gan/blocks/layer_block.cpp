@@ -45,47 +45,38 @@ std::optional<double> slope_of(Activation activation) {
 
 }  // namespace
 
-LayerBlock::LayerBlock(LayerSpec spec)
-    : Block(ports_of(spec), parameters_of(spec), statistics_of(spec)),
-      spec_(std::move(spec)),
-      weight_(parameter("weight")),
-      bias_(parameter("bias")),
-      norm_weight_(parameter("norm.weight")),
-      norm_bias_(parameter("norm.bias")),
-      mean_(statistic("norm.running_mean")),
-      variance_(statistic("norm.running_var")) {}
-
 NamedTensors LayerBlock::forward(const NamedTensors& in, const ForwardContext& context) {
   at::Tensor x = finish(map(shaped_input(in), context), context);
-  if (spec_.dropout > 0.0 && context.mode == Mode::kTraining) {
+  if (spec().dropout > 0.0 && context.mode == Mode::kTraining) {
     RandomKey key = context.key;
     key.draw = static_cast<std::int32_t>(RandomDraw::kDropout);
-    const at::Tensor keep = keyed_uniform(key, x.sizes(), x.device()).ge(spec_.dropout);
-    x = x * keep.to(x.scalar_type()).mul_(1.0 / (1.0 - spec_.dropout));
+    const at::Tensor keep = keyed_uniform(key, x.sizes(), x.device()).ge(spec().dropout);
+    x = x * keep.to(x.scalar_type()).mul_(1.0 / (1.0 - spec().dropout));
   }
-  if (!spec_.output_shape.empty()) {
-    x = x.reshape(shape_of_batch(x, spec_.output_shape));
+  if (!spec().output_shape.empty()) {
+    x = x.reshape(shape_of_batch(x, spec().output_shape));
   }
-  return in.with(spec_.output, std::move(x));
+  return in.with(spec().output, std::move(x));
 }
 
 at::Tensor LayerBlock::shaped_input(const NamedTensors& in) const {
-  const at::Tensor& x = in.at(spec_.input);
-  return spec_.input_shape.empty() ? x : x.reshape(shape_of_batch(x, spec_.input_shape));
+  const at::Tensor& x = in.at(spec().input);
+  return spec().input_shape.empty() ? x : x.reshape(shape_of_batch(x, spec().input_shape));
 }
 
 at::Tensor LayerBlock::finish(at::Tensor x, const ForwardContext& context) const {
   if (std::optional<at::Tensor> fused = apply_fused(x, context)) {
     return *std::move(fused);
   }
-  if (spec_.batch_norm) {
+  if (spec().batch_norm) {
     x = apply_norm(x, context);
   }
   return apply_activation(std::move(x));
 }
 
 at::Tensor LayerBlock::map(const at::Tensor& x, const ForwardContext& context) const {
-  return spec_.kind == LayerKind::kLinear ? apply_dense(x, context) : apply_convolution(x, context);
+  return spec().kind == LayerKind::kLinear ? apply_dense(x, context)
+                                           : apply_convolution(x, context);
 }
 
 at::Tensor LayerBlock::apply_dense(const at::Tensor& x, const ForwardContext& context) const {
@@ -102,8 +93,8 @@ at::Tensor LayerBlock::apply_dense(const at::Tensor& x, const ForwardContext& co
 at::Tensor LayerBlock::apply_convolution(const at::Tensor& x, const ForwardContext& context) const {
   const std::optional<at::Tensor> bias =
       bias_ != nullptr ? std::optional(bias_->tensor) : std::nullopt;
-  const bool is_up = spec_.kind == LayerKind::kTransposedConvolution;
-  if (is_up && spec_.padding == 0 && x.is_cpu() && x.size(2) == 1 && x.size(3) == 1) {
+  const bool is_up = spec().kind == LayerKind::kTransposedConvolution;
+  if (is_up && spec().padding == 0 && x.is_cpu() && x.size(2) == 1 && x.size(3) == 1) {
     return map_points(x, weight_->tensor, bias);
   }
   if (const auto type = own_type(context, weight_->tensor)) {
@@ -112,17 +103,17 @@ at::Tensor LayerBlock::apply_convolution(const at::Tensor& x, const ForwardConte
     if (can_map_pictures(from, weight)) {
       return map_pictures(is_up ? MapDirection::kUp : MapDirection::kDown, from, weight,
                           bias ? std::optional(bias->to(*type)) : std::nullopt,
-                          {spec_.kernel, spec_.stride, spec_.padding});
+                          {spec().kernel, spec().stride, spec().padding});
     }
   }
-  return is_up ? at::conv_transpose2d(x, weight_->tensor, bias, spec_.stride, spec_.padding)
-               : at::conv2d(x, weight_->tensor, bias, spec_.stride, spec_.padding);
+  return is_up ? at::conv_transpose2d(x, weight_->tensor, bias, spec().stride, spec().padding)
+               : at::conv2d(x, weight_->tensor, bias, spec().stride, spec().padding);
 }
 
 std::optional<at::Tensor> LayerBlock::apply_fused(const at::Tensor& x,
                                                   const ForwardContext& context) const {
-  const std::optional<double> slope = slope_of(spec_.activation);
-  if (!spec_.batch_norm || !slope || context.mode == Mode::kEvaluation ||
+  const std::optional<double> slope = slope_of(spec().activation);
+  if (!spec().batch_norm || !slope || context.mode == Mode::kEvaluation ||
       context.derivatives != Derivatives::kFirst || !can_norm(x, norm_weight_->tensor)) {
     return std::nullopt;
   }
@@ -156,7 +147,7 @@ at::Tensor LayerBlock::apply_norm(const at::Tensor& x, const ForwardContext& con
 }
 
 at::Tensor LayerBlock::apply_activation(at::Tensor x) const {
-  switch (spec_.activation) {
+  switch (spec().activation) {
     case Activation::kNone:
       return x;
     case Activation::kRelu:
@@ -169,10 +160,6 @@ at::Tensor LayerBlock::apply_activation(at::Tensor x) const {
       return x.tanh_();
   }
   return x;
-}
-
-std::unique_ptr<Block> make_block(const LayerSpec& spec) {
-  return std::make_unique<LayerBlock>(spec);
 }
 
 }  // namespace gangway::gan

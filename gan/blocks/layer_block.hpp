@@ -3,20 +3,18 @@
 // BatchNorm, an activation, an optional keyed dropout.
 #pragma once
 
-#include <memory>
 #include <optional>
 
-#include "gan/block.hpp"
+#include "gan/blocks/spec_block.hpp"
 #include "job/blocks/layer_spec.hpp"
 
 namespace gangway::gan {
 
-class LayerBlock final : public Block {
+class LayerBlock final : public SpecBlock<LayerSpec> {
  public:
-  explicit LayerBlock(LayerSpec spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const LayerSpec& spec() const { return spec_; }
 
   /// The three steps of forward(): reshape the input, map it linearly, then normalise and activate.
   /// finish() may change its argument.
@@ -34,20 +32,17 @@ class LayerBlock final : public Block {
                                                       const ForwardContext& context) const;
   [[nodiscard]] at::Tensor apply_activation(at::Tensor x) const;
 
-  LayerSpec spec_;
-  Parameter* weight_;       // never null
-  Parameter* bias_;         // null without bias
-  Parameter* norm_weight_;  // the norm's four: null without BatchNorm
-  Parameter* norm_bias_;
-  Statistic* mean_;
-  Statistic* variance_;
+  Parameter* weight_ = parameter("weight");            // never null
+  Parameter* bias_ = parameter("bias");                // null without bias
+  Parameter* norm_weight_ = parameter("norm.weight");  // the norm's four: null without BatchNorm
+  Parameter* norm_bias_ = parameter("norm.bias");
+  Statistic* mean_ = statistic("norm.running_mean");
+  Statistic* variance_ = statistic("norm.running_var");
 };
 
 /// Added to variances (PyTorch's default).
 inline constexpr double kNormEpsilon = 1e-5;
 /// Slope of leaky ReLU below zero (DCGAN, section 3).
 inline constexpr double kLeakySlope = 0.2;
-
-[[nodiscard]] std::unique_ptr<Block> make_block(const LayerSpec& spec);
 
 }  // namespace gangway::gan

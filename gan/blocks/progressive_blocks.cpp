@@ -64,45 +64,31 @@ ProgressiveBlock::Layer ProgressiveBlock::layer(const std::string& name) {
   return {parameter(name + ".weight"), parameter(name + ".bias")};
 }
 
-ProgressiveStart::ProgressiveStart(const ProgressiveStartSpec& spec)
-    : ProgressiveBlock(ports_of(spec), parameters_of(spec)),
-      spec_(spec),
-      first_(layer("first")),
-      second_(layer("second")),
-      picture_(layer("picture")) {}
-
 NamedTensors ProgressiveStart::forward(const NamedTensors& in, const ForwardContext& context) {
   const at::Tensor& weight = first_.weight->tensor;
   at::Tensor x = at::linear(pixel_normalized(in.at("noise")),
                             weight * equalised_scale(weight, kActivatedGain));
-  x = x.reshape({-1, spec_.channels, kFirstSide, kFirstSide}) +
+  x = x.reshape({-1, spec().channels, kFirstSide, kFirstSide}) +
       first_.bias->tensor.reshape({1, -1, 1, 1});
   x = pixel_normalized(activated(std::move(x)));
   x = pixel_normalized(activated(second_.convolution(x, kActivatedGain, 1)));
   const NamedTensors out = in.with("features", x);
-  return spec_.place.finer_share(context.growth) < 1.0
+  return spec().place.finer_share(context.growth) < 1.0
              ? out.with("picture", picture_.convolution(x, kPlainGain, 0))
              : out;
 }
 
-ProgressiveUp::ProgressiveUp(const ProgressiveUpSpec& spec)
-    : ProgressiveBlock(ports_of(spec), parameters_of(spec)),
-      spec_(spec),
-      first_(layer("first")),
-      second_(layer("second")),
-      picture_(layer("picture")) {}
-
 NamedTensors ProgressiveUp::forward(const NamedTensors& in, const ForwardContext& context) {
-  const double share = spec_.place.share(context.growth);
+  const double share = spec().place.share(context.growth);
   if (share == 0.0) {
     return in;
   }
-  const std::int64_t side = spec_.place.side();
+  const std::int64_t side = spec().place.side();
   at::Tensor x = repeated_to(in.at("features"), side);
   x = pixel_normalized(activated(first_.convolution(x, kActivatedGain, 1)));
   x = pixel_normalized(activated(second_.convolution(x, kActivatedGain, 1)));
   const NamedTensors out = in.with("features", x);
-  if (spec_.place.finer_share(context.growth) == 1.0) {
+  if (spec().place.finer_share(context.growth) == 1.0) {
     return out;
   }
   const at::Tensor picture = picture_.convolution(x, kPlainGain, 0);
@@ -112,78 +98,41 @@ NamedTensors ProgressiveUp::forward(const NamedTensors& in, const ForwardContext
 }
 
 NamedTensors ProgressivePicture::forward(const NamedTensors& in, const ForwardContext&) {
-  return in.with("features", repeated_to(in.at("picture"), spec_.side));
+  return in.with("features", repeated_to(in.at("picture"), spec().side));
 }
 
-ProgressiveJudge::ProgressiveJudge(BlockPorts ports, const std::vector<ParameterSpec>& parameters,
-                                   const GrowingPart& place)
-    : ProgressiveBlock(std::move(ports), parameters), place_(place), picture_(layer("picture")) {}
-
-at::Tensor ProgressiveJudge::incoming(const NamedTensors& in, double growth) const {
-  const double finer = place_.finer_share(growth);
+at::Tensor ProgressiveJudge::incoming(const NamedTensors& in, const GrowingPart& place,
+                                      double growth) const {
+  const double finer = place.finer_share(growth);
   if (finer == 1.0) {
     return in.at("features");
   }
-  const at::Tensor seen = activated(
-      picture_.convolution(averaged_to(in.at("image"), place_.side()), kActivatedGain, 0));
+  const at::Tensor seen =
+      activated(picture_.convolution(averaged_to(in.at("image"), place.side()), kActivatedGain, 0));
   return finer == 0.0 ? seen : mixed(seen, in.at("features"), finer);
 }
 
-ProgressiveDown::ProgressiveDown(const ProgressiveDownSpec& spec)
-    : ProgressiveJudge(ports_of(spec), parameters_of(spec), spec.place),
-      spec_(spec),
-      first_(layer("first")),
-      second_(layer("second")) {}
-
 NamedTensors ProgressiveDown::forward(const NamedTensors& in, const ForwardContext& context) {
-  if (spec_.place.share(context.growth) == 0.0) {
+  if (spec().place.share(context.growth) == 0.0) {
     return in;
   }
-  at::Tensor x = incoming(in, context.growth);
+  at::Tensor x = incoming(in, spec().place, context.growth);
   x = activated(first_.convolution(x, kActivatedGain, 1));
   x = activated(second_.convolution(x, kActivatedGain, 1));
-  return in.with("features", averaged_to(x, spec_.place.side() / 2));
+  return in.with("features", averaged_to(x, spec().place.side() / 2));
 }
 
-ProgressiveEnd::ProgressiveEnd(const ProgressiveEndSpec& spec)
-    : ProgressiveJudge(ports_of(spec), parameters_of(spec), spec.place),
-      spec_(spec),
-      first_(layer("first")),
-      second_(layer("second")),
-      logit_(layer("logit")),
-      embedding_(parameter("embedding")) {}
-
 NamedTensors ProgressiveEnd::forward(const NamedTensors& in, const ForwardContext& context) {
-  at::Tensor x = with_deviation_map(incoming(in, context.growth));
+  at::Tensor x = with_deviation_map(incoming(in, spec().place, context.growth));
   x = activated(first_.convolution(x, kActivatedGain, 1));
   x = activated(second_.linear(x.flatten(1), kActivatedGain));
   at::Tensor logits = logit_.linear(x, kPlainGain);
   if (embedding_ != nullptr) {
-    const double scale = kPlainGain / std::sqrt(static_cast<double>(spec_.channels));
+    const double scale = kPlainGain / std::sqrt(static_cast<double>(spec().channels));
     const at::Tensor label = embedded(in.at("labels"), embedding_->tensor) * scale;
     logits = logits + (widened(x) * label).sum({1}, /*keepdim=*/true);
   }
   return in.with("features", std::move(logits));
-}
-
-std::unique_ptr<Block> make_block(const ProgressiveStartSpec& spec) {
-  return std::make_unique<ProgressiveStart>(spec);
-}
-
-std::unique_ptr<Block> make_block(const ProgressiveUpSpec& spec) {
-  return std::make_unique<ProgressiveUp>(spec);
-}
-
-std::unique_ptr<Block> make_block(const ProgressivePictureSpec& spec) {
-  return std::make_unique<ProgressivePicture>(spec);
-}
-
-std::unique_ptr<Block> make_block(const ProgressiveDownSpec& spec) {
-  return std::make_unique<ProgressiveDown>(spec);
-}
-
-std::unique_ptr<Block> make_block(const ProgressiveEndSpec& spec) {
-  return std::make_unique<ProgressiveEnd>(spec);
 }
 
 }  // namespace gangway::gan

@@ -6,12 +6,10 @@
 // only.
 #pragma once
 
-#include <memory>
 #include <numbers>
 #include <string>
-#include <vector>
 
-#include "gan/block.hpp"
+#include "gan/blocks/spec_block.hpp"
 #include "job/blocks/progressive/progressive_specs.hpp"
 
 namespace gangway::gan {
@@ -44,91 +42,71 @@ class ProgressiveBlock : public Block {
   [[nodiscard]] Layer layer(const std::string& name);
 };
 
-class ProgressiveStart final : public ProgressiveBlock {
+class ProgressiveStart final : public SpecBlock<ProgressiveStartSpec, ProgressiveBlock> {
  public:
-  explicit ProgressiveStart(const ProgressiveStartSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const ProgressiveStartSpec& spec() const { return spec_; }
 
  private:
-  ProgressiveStartSpec spec_;
-  Layer first_;
-  Layer second_;
-  Layer picture_;
+  Layer first_ = layer("first");
+  Layer second_ = layer("second");
+  Layer picture_ = layer("picture");
 };
 
-class ProgressiveUp final : public ProgressiveBlock {
+class ProgressiveUp final : public SpecBlock<ProgressiveUpSpec, ProgressiveBlock> {
  public:
-  explicit ProgressiveUp(const ProgressiveUpSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const ProgressiveUpSpec& spec() const { return spec_; }
 
  private:
-  ProgressiveUpSpec spec_;
-  Layer first_;
-  Layer second_;
-  Layer picture_;
+  Layer first_ = layer("first");
+  Layer second_ = layer("second");
+  Layer picture_ = layer("picture");
 };
 
-class ProgressivePicture final : public Block {
+class ProgressivePicture final : public SpecBlock<ProgressivePictureSpec> {
  public:
-  explicit ProgressivePicture(const ProgressivePictureSpec& spec)
-      : Block(ports_of(spec)), spec_(spec) {}
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const ProgressivePictureSpec& spec() const { return spec_; }
-
- private:
-  ProgressivePictureSpec spec_;
 };
 
 /// Base of a discriminator's blocks, which may take the picture as input.
 class ProgressiveJudge : public ProgressiveBlock {
  protected:
-  ProgressiveJudge(BlockPorts ports, const std::vector<ParameterSpec>& parameters,
-                   const GrowingPart& place);
+  using ProgressiveBlock::ProgressiveBlock;
   /// Returns the block's input: the finer block's output, the picture, or a mix of both.
-  [[nodiscard]] at::Tensor incoming(const NamedTensors& in, double growth) const;
+  [[nodiscard]] at::Tensor incoming(const NamedTensors& in, const GrowingPart& place,
+                                    double growth) const;
 
  private:
-  GrowingPart place_;
-  Layer picture_;
+  Layer picture_ = layer("picture");
 };
 
-class ProgressiveDown final : public ProgressiveJudge {
+class ProgressiveDown final : public SpecBlock<ProgressiveDownSpec, ProgressiveJudge> {
  public:
-  explicit ProgressiveDown(const ProgressiveDownSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const ProgressiveDownSpec& spec() const { return spec_; }
 
  private:
-  ProgressiveDownSpec spec_;
-  Layer first_;
-  Layer second_;
+  Layer first_ = layer("first");
+  Layer second_ = layer("second");
 };
 
-class ProgressiveEnd final : public ProgressiveJudge {
+class ProgressiveEnd final : public SpecBlock<ProgressiveEndSpec, ProgressiveJudge> {
  public:
-  explicit ProgressiveEnd(const ProgressiveEndSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const ProgressiveEndSpec& spec() const { return spec_; }
 
  private:
-  ProgressiveEndSpec spec_;
-  Layer first_;
-  Layer second_;
-  Layer logit_;
-  Parameter* embedding_;  // null without labels
+  Layer first_ = layer("first");
+  Layer second_ = layer("second");
+  Layer logit_ = layer("logit");
+  Parameter* embedding_ = parameter("embedding");  // null without labels
 };
-
-[[nodiscard]] std::unique_ptr<Block> make_block(const ProgressiveStartSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const ProgressiveUpSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const ProgressivePictureSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const ProgressiveDownSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const ProgressiveEndSpec& spec);
 
 }  // namespace gangway::gan

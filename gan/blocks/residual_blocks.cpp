@@ -99,32 +99,20 @@ at::Tensor smoothed(const at::Tensor& x, std::int64_t padding, double factor) {
   return Smoothing::apply(x, padding, factor);
 }
 
-ResidualBlock::ResidualBlock(const ResidualSpec& spec)
-    : Block(ports_of(spec), parameters_of(spec)),
-      spec_(spec),
-      expand_weight_(parameter("expand.weight")),
-      expand_bias_(parameter("expand.bias")),
-      grouped_weight_(parameter("grouped.weight")),
-      grouped_bias_(parameter("grouped.bias")),
-      contract_weight_(parameter("contract.weight")) {}
-
 NamedTensors ResidualBlock::forward(const NamedTensors& in, const ForwardContext&) {
   const at::Tensor& x = in.at("features");
   at::Tensor y = at::conv2d(x, expand_weight_->tensor, expand_bias_->tensor);
   y = at::leaky_relu_(y, kLeakySlope);
   y = at::conv2d(y, grouped_weight_->tensor, grouped_bias_->tensor, /*stride=*/1, /*padding=*/1,
-                 /*dilation=*/1, spec_.groups);
+                 /*dilation=*/1, spec().groups);
   y = at::leaky_relu_(y, kLeakySlope);
   // The first summand sets the memory format: the weights' format, even if noise gave `x` another.
   return in.with("features", at::conv2d(y, contract_weight_->tensor) + x);
 }
 
-ResamplingBlock::ResamplingBlock(const ResamplingSpec& spec)
-    : Block(ports_of(spec), parameters_of(spec)), spec_(spec), weight_(parameter("weight")) {}
-
 NamedTensors ResamplingBlock::forward(const NamedTensors& in, const ForwardContext&) {
   const at::Tensor& x = in.at("features");
-  return in.with("features", spec_.direction == Resampling::kUp
+  return in.with("features", spec().direction == Resampling::kUp
                                  ? Upsampling::apply(with_channels(x))
                                  : with_channels(Downsampling::apply(x)));
 }
@@ -133,42 +121,14 @@ at::Tensor ResamplingBlock::with_channels(const at::Tensor& x) const {
   return weight_ == nullptr ? x : at::conv2d(x, weight_->tensor);
 }
 
-GenerativeBasis::GenerativeBasis(const GenerativeBasisSpec& spec)
-    : Block(ports_of(spec), parameters_of(spec)),
-      spec_(spec),
-      basis_(parameter("basis")),
-      weight_(parameter("weight")) {}
-
 NamedTensors GenerativeBasis::forward(const NamedTensors& in, const ForwardContext&) {
   const at::Tensor strengths = at::linear(in.at("noise"), weight_->tensor);
   return in.with("features", basis_->tensor * strengths.unsqueeze(2).unsqueeze(3));
 }
 
-DiscriminativeBasis::DiscriminativeBasis(const DiscriminativeBasisSpec& spec)
-    : Block(ports_of(spec), parameters_of(spec)),
-      spec_(spec),
-      basis_(parameter("basis")),
-      weight_(parameter("weight")) {}
-
 NamedTensors DiscriminativeBasis::forward(const NamedTensors& in, const ForwardContext&) {
   const at::Tensor strengths = (in.at("features") * basis_->tensor).sum({2, 3});
   return in.with("features", at::linear(strengths, weight_->tensor));
-}
-
-std::unique_ptr<Block> make_block(const ResidualSpec& spec) {
-  return std::make_unique<ResidualBlock>(spec);
-}
-
-std::unique_ptr<Block> make_block(const ResamplingSpec& spec) {
-  return std::make_unique<ResamplingBlock>(spec);
-}
-
-std::unique_ptr<Block> make_block(const GenerativeBasisSpec& spec) {
-  return std::make_unique<GenerativeBasis>(spec);
-}
-
-std::unique_ptr<Block> make_block(const DiscriminativeBasisSpec& spec) {
-  return std::make_unique<DiscriminativeBasis>(spec);
 }
 
 }  // namespace gangway::gan

@@ -4,9 +4,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
-#include "gan/block.hpp"
+#include "gan/blocks/spec_block.hpp"
 #include "job/blocks/residual_specs.hpp"
 
 namespace gangway::gan {
@@ -18,65 +17,52 @@ namespace gangway::gan {
 [[nodiscard]] at::Tensor downsampled(const at::Tensor& x);
 [[nodiscard]] at::Tensor smoothed(const at::Tensor& x, std::int64_t padding, double factor = 1.0);
 
-class ResidualBlock final : public Block {
+class ResidualBlock final : public SpecBlock<ResidualSpec> {
  public:
-  explicit ResidualBlock(const ResidualSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const ResidualSpec& spec() const { return spec_; }
 
  private:
-  ResidualSpec spec_;
-  Parameter* expand_weight_;
-  Parameter* expand_bias_;
-  Parameter* grouped_weight_;
-  Parameter* grouped_bias_;
-  Parameter* contract_weight_;
+  Parameter* expand_weight_ = parameter("expand.weight");
+  Parameter* expand_bias_ = parameter("expand.bias");
+  Parameter* grouped_weight_ = parameter("grouped.weight");
+  Parameter* grouped_bias_ = parameter("grouped.bias");
+  Parameter* contract_weight_ = parameter("contract.weight");
 };
 
-class ResamplingBlock final : public Block {
+class ResamplingBlock final : public SpecBlock<ResamplingSpec> {
  public:
-  explicit ResamplingBlock(const ResamplingSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const ResamplingSpec& spec() const { return spec_; }
 
  private:
   [[nodiscard]] at::Tensor with_channels(const at::Tensor& x) const;
 
-  ResamplingSpec spec_;
-  Parameter* weight_;  // null if the number of channels stays
+  Parameter* weight_ = parameter("weight");  // null if the number of channels stays
 };
 
-class GenerativeBasis final : public Block {
+class GenerativeBasis final : public SpecBlock<GenerativeBasisSpec> {
  public:
-  explicit GenerativeBasis(const GenerativeBasisSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const GenerativeBasisSpec& spec() const { return spec_; }
 
  private:
-  GenerativeBasisSpec spec_;
-  Parameter* basis_;
-  Parameter* weight_;
+  Parameter* basis_ = parameter("basis");
+  Parameter* weight_ = parameter("weight");
 };
 
-class DiscriminativeBasis final : public Block {
+class DiscriminativeBasis final : public SpecBlock<DiscriminativeBasisSpec> {
  public:
-  explicit DiscriminativeBasis(const DiscriminativeBasisSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const DiscriminativeBasisSpec& spec() const { return spec_; }
 
  private:
-  DiscriminativeBasisSpec spec_;
-  Parameter* basis_;
-  Parameter* weight_;
+  Parameter* basis_ = parameter("basis");
+  Parameter* weight_ = parameter("weight");
 };
-
-[[nodiscard]] std::unique_ptr<Block> make_block(const ResidualSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const ResamplingSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const GenerativeBasisSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const DiscriminativeBasisSpec& spec);
 
 }  // namespace gangway::gan

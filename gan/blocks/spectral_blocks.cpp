@@ -120,43 +120,26 @@ SpectralBlock::Norm SpectralBlock::norm(const std::string& name) {
           statistic(name + ".running_var")};
 }
 
-SpectralStem::SpectralStem(const SpectralStemSpec& spec)
-    : SpectralBlock(ports_of(spec), parameters_of(spec), statistics_of(spec)),
-      spec_(spec),
-      linear_(map("linear")) {}
-
 NamedTensors SpectralStem::forward(const NamedTensors& in, const ForwardContext& context) {
-  const at::Tensor taken = in.at("noise").narrow(1, 0, spec_.taken);
+  const at::Tensor taken = in.at("noise").narrow(1, 0, spec().taken);
   return in.with(
       "features",
-      linear_.linear(taken, context).reshape({-1, spec_.channels, kStemSide, kStemSide}));
+      linear_.linear(taken, context).reshape({-1, spec().channels, kStemSide, kStemSide}));
 }
-
-SharedEmbedding::SharedEmbedding(const SharedEmbeddingSpec& spec)
-    : Block(ports_of(spec), parameters_of(spec)), spec_(spec), embedding_(parameter("embedding")) {}
 
 NamedTensors SharedEmbedding::forward(const NamedTensors& in, const ForwardContext&) {
   return in.with("style", embedded(in.at("labels"), embedding_->tensor));
 }
 
-SpectralUp::SpectralUp(const SpectralUpSpec& spec)
-    : SpectralBlock(ports_of(spec), parameters_of(spec), statistics_of(spec)),
-      spec_(spec),
-      first_norm_(norm("first_norm")),
-      first_(map("first")),
-      second_norm_(norm("second_norm")),
-      second_(map("second")),
-      shortcut_(map("shortcut")) {}
-
 NamedTensors SpectralUp::forward(const NamedTensors& in, const ForwardContext& context) {
   at::Tensor condition;
-  if (spec_.style > 0) {
+  if (spec().style > 0) {
     condition = in.at("style");
   }
-  if (spec_.taken > 0) {
-    condition = at::cat({condition, in.at("noise").narrow(1, spec_.first, spec_.taken)}, 1);
+  if (spec().taken > 0) {
+    condition = at::cat({condition, in.at("noise").narrow(1, spec().first, spec().taken)}, 1);
   }
-  if (spec_.classes > 0) {
+  if (spec().classes > 0) {
     condition = in.at("labels");
   }
   const at::Tensor& x = in.at("features");
@@ -167,42 +150,22 @@ NamedTensors SpectralUp::forward(const NamedTensors& in, const ForwardContext& c
   return in.with("features", y + doubled(shortcut_.convolution(x, context)));
 }
 
-SpectralPicture::SpectralPicture(const SpectralPictureSpec& spec)
-    : SpectralBlock(ports_of(spec), parameters_of(spec), statistics_of(spec)),
-      norm_(norm("norm")),
-      picture_(map("picture")) {}
-
 NamedTensors SpectralPicture::forward(const NamedTensors& in, const ForwardContext& context) {
   const at::Tensor y = norm_.of(in.at("features"), {}, context).relu_();
   return in.with("features", picture_.convolution(y, context).tanh_());
 }
 
-SpectralDown::SpectralDown(const SpectralDownSpec& spec)
-    : SpectralBlock(ports_of(spec), parameters_of(spec), statistics_of(spec)),
-      spec_(spec),
-      first_(map("first")),
-      second_(map("second")),
-      shortcut_(map("shortcut")) {}
-
 NamedTensors SpectralDown::forward(const NamedTensors& in, const ForwardContext& context) {
-  at::Tensor x = in.at(spec_.is_first ? "image" : "features");
-  at::Tensor y = first_.convolution(spec_.is_first ? x : x.relu(), context);
+  at::Tensor x = in.at(spec().is_first ? "image" : "features");
+  at::Tensor y = first_.convolution(spec().is_first ? x : x.relu(), context);
   y = second_.convolution(y.relu_(), context);
-  if (spec_.halves) {
+  if (spec().halves) {
     x = halved(x);
     y = halved(y);
   }
   return in.with("features",
                  y + (shortcut_.weight != nullptr ? shortcut_.convolution(x, context) : x));
 }
-
-SpectralAttention::SpectralAttention(const SpectralAttentionSpec& spec)
-    : SpectralBlock(ports_of(spec), parameters_of(spec), statistics_of(spec)),
-      query_(map("query")),
-      key_(map("key")),
-      value_(map("value")),
-      joined_(map("joined")),
-      gain_(parameter("gain")) {}
 
 NamedTensors SpectralAttention::forward(const NamedTensors& in, const ForwardContext& context) {
   const at::Tensor& x = in.at("features");
@@ -215,48 +178,14 @@ NamedTensors SpectralAttention::forward(const NamedTensors& in, const ForwardCon
   return in.with("features", x + gain_->tensor * joined_.convolution(maps, context));
 }
 
-SpectralHead::SpectralHead(const SpectralHeadSpec& spec)
-    : SpectralBlock(ports_of(spec), parameters_of(spec), statistics_of(spec)),
-      spec_(spec),
-      linear_(map("linear")),
-      embedding_(map("embedding")) {}
-
 NamedTensors SpectralHead::forward(const NamedTensors& in, const ForwardContext& context) {
   const at::Tensor sums = widened(in.at("features").relu()).sum({2, 3});
   at::Tensor logits = linear_.linear(sums, context);
-  if (spec_.classes > 0) {
+  if (spec().classes > 0) {
     const at::Tensor direction = embedded(in.at("labels"), embedding_.normalized(context));
     logits = logits + (direction * sums).sum(1, true);
   }
   return in.with("features", std::move(logits));
-}
-
-std::unique_ptr<Block> make_block(const SpectralStemSpec& spec) {
-  return std::make_unique<SpectralStem>(spec);
-}
-
-std::unique_ptr<Block> make_block(const SharedEmbeddingSpec& spec) {
-  return std::make_unique<SharedEmbedding>(spec);
-}
-
-std::unique_ptr<Block> make_block(const SpectralUpSpec& spec) {
-  return std::make_unique<SpectralUp>(spec);
-}
-
-std::unique_ptr<Block> make_block(const SpectralPictureSpec& spec) {
-  return std::make_unique<SpectralPicture>(spec);
-}
-
-std::unique_ptr<Block> make_block(const SpectralDownSpec& spec) {
-  return std::make_unique<SpectralDown>(spec);
-}
-
-std::unique_ptr<Block> make_block(const SpectralAttentionSpec& spec) {
-  return std::make_unique<SpectralAttention>(spec);
-}
-
-std::unique_ptr<Block> make_block(const SpectralHeadSpec& spec) {
-  return std::make_unique<SpectralHead>(spec);
 }
 
 }  // namespace gangway::gan

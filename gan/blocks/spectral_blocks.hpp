@@ -4,10 +4,9 @@
 // differentiated twice and sum gradients in one order on every device. Compute thread only.
 #pragma once
 
-#include <memory>
 #include <string>
 
-#include "gan/block.hpp"
+#include "gan/blocks/spec_block.hpp"
 #include "job/blocks/spectral_specs.hpp"
 
 namespace gangway::gan {
@@ -59,104 +58,86 @@ class SpectralBlock : public Block {
   [[nodiscard]] Norm norm(const std::string& name);
 };
 
-class SpectralStem final : public SpectralBlock {
+class SpectralStem final : public SpecBlock<SpectralStemSpec, SpectralBlock> {
  public:
-  explicit SpectralStem(const SpectralStemSpec& spec);
-  [[nodiscard]] NamedTensors forward(const NamedTensors& in,
-                                     const ForwardContext& context) override;
-  [[nodiscard]] const SpectralStemSpec& spec() const { return spec_; }
-
- private:
-  SpectralStemSpec spec_;
-  Map linear_;
-};
-
-class SharedEmbedding final : public Block {
- public:
-  explicit SharedEmbedding(const SharedEmbeddingSpec& spec);
-  [[nodiscard]] NamedTensors forward(const NamedTensors& in,
-                                     const ForwardContext& context) override;
-  [[nodiscard]] const SharedEmbeddingSpec& spec() const { return spec_; }
-
- private:
-  SharedEmbeddingSpec spec_;
-  Parameter* embedding_;
-};
-
-class SpectralUp final : public SpectralBlock {
- public:
-  explicit SpectralUp(const SpectralUpSpec& spec);
-  [[nodiscard]] NamedTensors forward(const NamedTensors& in,
-                                     const ForwardContext& context) override;
-  [[nodiscard]] const SpectralUpSpec& spec() const { return spec_; }
-
- private:
-  SpectralUpSpec spec_;
-  Norm first_norm_;
-  Map first_;
-  Norm second_norm_;
-  Map second_;
-  Map shortcut_;
-};
-
-class SpectralPicture final : public SpectralBlock {
- public:
-  explicit SpectralPicture(const SpectralPictureSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
 
  private:
-  Norm norm_;
-  Map picture_;
+  Map linear_ = map("linear");
 };
 
-class SpectralDown final : public SpectralBlock {
+class SharedEmbedding final : public SpecBlock<SharedEmbeddingSpec> {
  public:
-  explicit SpectralDown(const SpectralDownSpec& spec);
-  [[nodiscard]] NamedTensors forward(const NamedTensors& in,
-                                     const ForwardContext& context) override;
-  [[nodiscard]] const SpectralDownSpec& spec() const { return spec_; }
-
- private:
-  SpectralDownSpec spec_;
-  Map first_;
-  Map second_;
-  Map shortcut_;  // weight is null if size and channels stay
-};
-
-class SpectralAttention final : public SpectralBlock {
- public:
-  explicit SpectralAttention(const SpectralAttentionSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
 
  private:
-  Map query_;
-  Map key_;
-  Map value_;
-  Map joined_;
-  Parameter* gain_;
+  Parameter* embedding_ = parameter("embedding");
 };
 
-class SpectralHead final : public SpectralBlock {
+class SpectralUp final : public SpecBlock<SpectralUpSpec, SpectralBlock> {
  public:
-  explicit SpectralHead(const SpectralHeadSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const SpectralHeadSpec& spec() const { return spec_; }
 
  private:
-  SpectralHeadSpec spec_;
-  Map linear_;
-  Map embedding_;  // weight is null without labels
+  Norm first_norm_ = norm("first_norm");
+  Map first_ = map("first");
+  Norm second_norm_ = norm("second_norm");
+  Map second_ = map("second");
+  Map shortcut_ = map("shortcut");
 };
 
-[[nodiscard]] std::unique_ptr<Block> make_block(const SpectralStemSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const SharedEmbeddingSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const SpectralUpSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const SpectralPictureSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const SpectralDownSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const SpectralAttentionSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const SpectralHeadSpec& spec);
+class SpectralPicture final : public SpecBlock<SpectralPictureSpec, SpectralBlock> {
+ public:
+  using SpecBlock::SpecBlock;
+  [[nodiscard]] NamedTensors forward(const NamedTensors& in,
+                                     const ForwardContext& context) override;
+
+ private:
+  Norm norm_ = norm("norm");
+  Map picture_ = map("picture");
+};
+
+class SpectralDown final : public SpecBlock<SpectralDownSpec, SpectralBlock> {
+ public:
+  using SpecBlock::SpecBlock;
+  [[nodiscard]] NamedTensors forward(const NamedTensors& in,
+                                     const ForwardContext& context) override;
+
+ private:
+  Map first_ = map("first");
+  Map second_ = map("second");
+  Map shortcut_ = map("shortcut");  // weight is null if size and channels stay
+};
+
+class SpectralAttention final : public SpecBlock<SpectralAttentionSpec, SpectralBlock> {
+ public:
+  using SpecBlock::SpecBlock;
+  [[nodiscard]] NamedTensors forward(const NamedTensors& in,
+                                     const ForwardContext& context) override;
+
+ private:
+  Map query_ = map("query");
+  Map key_ = map("key");
+  Map value_ = map("value");
+  Map joined_ = map("joined");
+  Parameter* gain_ = parameter("gain");
+};
+
+class SpectralHead final : public SpecBlock<SpectralHeadSpec, SpectralBlock> {
+ public:
+  using SpecBlock::SpecBlock;
+  [[nodiscard]] NamedTensors forward(const NamedTensors& in,
+                                     const ForwardContext& context) override;
+
+ private:
+  Map linear_ = map("linear");
+  Map embedding_ = map("embedding");  // weight is null without labels
+};
 
 }  // namespace gangway::gan

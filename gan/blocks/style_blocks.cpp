@@ -43,19 +43,13 @@ RandomKey with_draw(RandomKey key, RandomDraw draw) {
 
 }  // namespace
 
-StyleMapping::StyleMapping(const StyleMappingSpec& spec)
-    : EqualizedBlock(ports_of(spec), parameters_of(spec), statistics_of(spec)),
-      spec_(spec),
-      embedding_(dense("embedding")),
-      mapping_(mapping(spec.layers)) {}
-
 NamedTensors StyleMapping::forward(const NamedTensors& in, const ForwardContext& context) {
   at::Tensor label;
-  if (spec_.classes > 0) {
+  if (spec().classes > 0) {
     label = embedded_label(in.at("labels"), embedding_);
   }
-  at::Tensor styles = mapped(in.at("noise"), label).unsqueeze(1).repeat({1, spec_.count, 1});
-  if (context.mode == Mode::kTraining && spec_.mixing > 0.0) {
+  at::Tensor styles = mapped(in.at("noise"), label).unsqueeze(1).repeat({1, spec().count, 1});
+  if (context.mode == Mode::kTraining && spec().mixing > 0.0) {
     styles = mixed(styles, label, context.key);
   }
   return in.with(kStyles, std::move(styles));
@@ -69,39 +63,28 @@ at::Tensor StyleMapping::mapped(const at::Tensor& noise, const at::Tensor& label
 at::Tensor StyleMapping::mixed(const at::Tensor& styles, const at::Tensor& label,
                                RandomKey key) const {
   const std::int64_t count = styles.size(0);
-  const at::Tensor noise =
-      keyed_normal(with_draw(key, RandomDraw::kStyleNoise), {count, spec_.latent}, styles.device());
+  const at::Tensor noise = keyed_normal(with_draw(key, RandomDraw::kStyleNoise),
+                                        {count, spec().latent}, styles.device());
   const at::Tensor other = mapped(noise.to(styles.scalar_type()), label);
   const at::Tensor chance =
       keyed_uniform(with_draw(key, RandomDraw::kStyleCut), {count, 2}, styles.device());
-  const at::Tensor is_mixed = chance.select(1, 0) < spec_.mixing;
+  const at::Tensor is_mixed = chance.select(1, 0) < spec().mixing;
   // Draws uniformly one of the places except the first.
   const at::Tensor first =
-      (chance.select(1, 1) * static_cast<double>(spec_.count - 1)).floor() + 1.0;
-  const at::Tensor places = at::arange(spec_.count, chance.options());
+      (chance.select(1, 1) * static_cast<double>(spec().count - 1)).floor() + 1.0;
+  const at::Tensor places = at::arange(spec().count, chance.options());
   const at::Tensor is_other =
       (places >= first.unsqueeze(1)).logical_and(is_mixed.unsqueeze(1));  // [N, count]
   return at::where(is_other.unsqueeze(2), other.unsqueeze(1), styles);
 }
 
-StyleConstant::StyleConstant(const StyleConstantSpec& spec)
-    : Block(ports_of(spec), parameters_of(spec)), constant_(parameter("constant")) {}
-
 NamedTensors StyleConstant::forward(const NamedTensors& in, const ForwardContext&) {
   return in.with("features", constant_->tensor.repeat({in.at(kStyles).size(0), 1, 1, 1}));
 }
 
-StyleLayer::StyleLayer(const StyleLayerSpec& spec)
-    : EqualizedBlock(ports_of(spec), parameters_of(spec)),
-      spec_(spec),
-      factors_(dense("factors")),
-      weight_(parameter("weight")),
-      bias_(parameter("bias")),
-      noise_strength_(parameter("noise_strength")) {}
-
 NamedTensors StyleLayer::forward(const NamedTensors& in, const ForwardContext& context) {
   const at::Tensor& features = in.at("features");
-  at::Tensor factors = factors_.of(in.at(kStyles).select(1, spec_.index));  // [N, in]
+  at::Tensor factors = factors_.of(in.at(kStyles).select(1, spec().index));  // [N, in]
   at::Tensor weight = weight_->tensor;
   if (context.precision == Precision::kFp16) {
     factors = over_largest(factors, {1});
@@ -116,7 +99,7 @@ NamedTensors StyleLayer::forward(const NamedTensors& in, const ForwardContext& c
 }
 
 at::Tensor StyleLayer::convolved(const at::Tensor& x, const at::Tensor& weight) const {
-  if (!spec_.doubles) {
+  if (!spec().doubles) {
     return at::conv2d(x, weight, {}, /*stride=*/1, /*padding=*/1);
   }
   const at::Tensor apart = at::conv_transpose2d(x, weight.transpose(0, 1), {},
@@ -128,7 +111,7 @@ at::Tensor StyleLayer::noise(const at::Tensor& like, const ForwardContext& conte
   const at::Tensor drawn =
       context.mode == Mode::kTraining
           ? keyed_normal(with_draw(context.key, RandomDraw::kLayerNoise),
-                         {like.size(0), 1, spec_.side, spec_.side}, like.device())
+                         {like.size(0), 1, spec().side, spec().side}, like.device())
           : constant_noise(context.key.block, like.device());
   return drawn.to(like.scalar_type());
 }
@@ -137,43 +120,20 @@ at::Tensor StyleLayer::constant_noise(std::int32_t block, at::Device device) con
   const RandomKey key{.phase = kPhaseEvaluation,
                       .block = block,
                       .draw = static_cast<std::int32_t>(RandomDraw::kLayerNoise)};
-  return keyed_normal(key, {1, 1, spec_.side, spec_.side}, device);
+  return keyed_normal(key, {1, 1, spec().side, spec().side}, device);
 }
-
-StylePicture::StylePicture(const StylePictureSpec& spec)
-    : EqualizedBlock(ports_of(spec), parameters_of(spec)),
-      spec_(spec),
-      factors_(dense("factors")),
-      weight_(parameter("weight")),
-      bias_(parameter("bias")) {}
 
 NamedTensors StylePicture::forward(const NamedTensors& in, const ForwardContext&) {
   const at::Tensor factors =
-      factors_.of(in.at(kStyles).select(1, spec_.index)) * equalizing_gain(weight_->tensor);
+      factors_.of(in.at(kStyles).select(1, spec().index)) * equalizing_gain(weight_->tensor);
   const at::Tensor& features = in.at("features");
   at::Tensor picture = widened(clamped_if_half(
       at::conv2d(features * for_maps(factors, features), weight_->tensor, bias_->tensor)));
-  if (!spec_.is_first) {
+  if (!spec().is_first) {
     const FullPrecision in_float32;  // pictures add up
     picture = upsampled(in.at("picture")) + picture;
   }
-  return in.with(spec_.is_last ? "features" : "picture", std::move(picture));
-}
-
-std::unique_ptr<Block> make_block(const StyleMappingSpec& spec) {
-  return std::make_unique<StyleMapping>(spec);
-}
-
-std::unique_ptr<Block> make_block(const StyleConstantSpec& spec) {
-  return std::make_unique<StyleConstant>(spec);
-}
-
-std::unique_ptr<Block> make_block(const StyleLayerSpec& spec) {
-  return std::make_unique<StyleLayer>(spec);
-}
-
-std::unique_ptr<Block> make_block(const StylePictureSpec& spec) {
-  return std::make_unique<StylePicture>(spec);
+  return in.with(spec().is_last ? "features" : "picture", std::move(picture));
 }
 
 }  // namespace gangway::gan

@@ -6,20 +6,18 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
-#include "gan/block.hpp"
 #include "gan/blocks/equalized_maps.hpp"
+#include "gan/blocks/spec_block.hpp"
 #include "job/blocks/style_specs.hpp"
 
 namespace gangway::gan {
 
-class StyleMapping final : public EqualizedBlock {
+class StyleMapping final : public SpecBlock<StyleMappingSpec, EqualizedBlock> {
  public:
-  explicit StyleMapping(const StyleMappingSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const StyleMappingSpec& spec() const { return spec_; }
 
  private:
   /// Returns styles [N, features]. @param label  its embedding, or undefined
@@ -28,27 +26,25 @@ class StyleMapping final : public EqualizedBlock {
   [[nodiscard]] at::Tensor mixed(const at::Tensor& styles, const at::Tensor& label,
                                  RandomKey key) const;
 
-  StyleMappingSpec spec_;
-  DenseMap embedding_;  // null without labels
-  Mapping mapping_;
+  DenseMap embedding_ = dense("embedding");  // null without labels
+  Mapping mapping_ = mapping(spec().layers);
 };
 
-class StyleConstant final : public Block {
+class StyleConstant final : public SpecBlock<StyleConstantSpec> {
  public:
-  explicit StyleConstant(const StyleConstantSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
 
  private:
-  Parameter* constant_;
+  Parameter* constant_ = parameter("constant");
 };
 
-class StyleLayer final : public EqualizedBlock {
+class StyleLayer final : public SpecBlock<StyleLayerSpec, EqualizedBlock> {
  public:
-  explicit StyleLayer(const StyleLayerSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const StyleLayerSpec& spec() const { return spec_; }
 
   /// Returns the noise that evaluation adds, for block number `block` of its network: float32 [1,
   /// 1, side, side].
@@ -59,30 +55,22 @@ class StyleLayer final : public EqualizedBlock {
   /// [N or 1, 1, side, side]
   [[nodiscard]] at::Tensor noise(const at::Tensor& like, const ForwardContext& context) const;
 
-  StyleLayerSpec spec_;
-  DenseMap factors_;
-  Parameter* weight_;
-  Parameter* bias_;
-  Parameter* noise_strength_;
+  DenseMap factors_ = dense("factors");
+  Parameter* weight_ = parameter("weight");
+  Parameter* bias_ = parameter("bias");
+  Parameter* noise_strength_ = parameter("noise_strength");
 };
 
-class StylePicture final : public EqualizedBlock {
+class StylePicture final : public SpecBlock<StylePictureSpec, EqualizedBlock> {
  public:
-  explicit StylePicture(const StylePictureSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const StylePictureSpec& spec() const { return spec_; }
 
  private:
-  StylePictureSpec spec_;
-  DenseMap factors_;
-  Parameter* weight_;
-  Parameter* bias_;
+  DenseMap factors_ = dense("factors");
+  Parameter* weight_ = parameter("weight");
+  Parameter* bias_ = parameter("bias");
 };
-
-[[nodiscard]] std::unique_ptr<Block> make_block(const StyleMappingSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const StyleConstantSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const StyleLayerSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const StylePictureSpec& spec);
 
 }  // namespace gangway::gan

@@ -48,25 +48,10 @@ std::int64_t deviation_group(std::int64_t count, std::int64_t most) {
   return group;
 }
 
-StyleImage::StyleImage(const StyleImageSpec& spec)
-    : EqualizedBlock(ports_of(spec), parameters_of(spec)),
-      spec_(spec),
-      weight_(parameter("weight")),
-      bias_(parameter("bias")) {}
-
 NamedTensors StyleImage::forward(const NamedTensors& in, const ForwardContext&) {
   return in.with("features",
                  activated_convolution(in.at("image"), weight_->tensor, bias_->tensor, 0));
 }
-
-StyleHalving::StyleHalving(const StyleHalvingSpec& spec)
-    : EqualizedBlock(ports_of(spec), parameters_of(spec)),
-      spec_(spec),
-      first_weight_(parameter("first.weight")),
-      first_bias_(parameter("first.bias")),
-      second_weight_(parameter("second.weight")),
-      second_bias_(parameter("second.bias")),
-      skip_weight_(parameter("skip.weight")) {}
 
 NamedTensors StyleHalving::forward(const NamedTensors& in, const ForwardContext&) {
   const at::Tensor& x = in.at("features");
@@ -82,46 +67,16 @@ NamedTensors StyleHalving::forward(const NamedTensors& in, const ForwardContext&
   return in.with("features", y + skip * M_SQRT1_2);
 }
 
-StyleEpilogue::StyleEpilogue(const StyleEpilogueSpec& spec)
-    : EqualizedBlock(ports_of(spec), parameters_of(spec)),
-      spec_(spec),
-      weight_(parameter("convolution.weight")),
-      bias_(parameter("convolution.bias")),
-      dense_(dense("dense")),
-      head_(dense("head")) {}
-
 NamedTensors StyleEpilogue::forward(const NamedTensors& in, const ForwardContext&) {
-  const at::Tensor x = activated_convolution(with_deviation(in.at("features"), spec_.group),
+  const at::Tensor x = activated_convolution(with_deviation(in.at("features"), spec().group),
                                              weight_->tensor, bias_->tensor, /*padding=*/1);
   return in.with("features", head_.of(style_activated(dense_.of(x.flatten(1)))));
 }
 
-StyleLabel::StyleLabel(const StyleLabelSpec& spec)
-    : EqualizedBlock(ports_of(spec), parameters_of(spec)),
-      spec_(spec),
-      embedding_(dense("embedding")),
-      mapping_(mapping(spec.layers)) {}
-
 NamedTensors StyleLabel::forward(const NamedTensors& in, const ForwardContext&) {
   const at::Tensor direction = mapping_.of(embedded_label(in.at("labels"), embedding_));
-  const double scale = 1.0 / std::sqrt(static_cast<double>(spec_.features));
+  const double scale = 1.0 / std::sqrt(static_cast<double>(spec().features));
   return in.with("features", (in.at("features") * direction).sum(1, true) * scale);
-}
-
-std::unique_ptr<Block> make_block(const StyleImageSpec& spec) {
-  return std::make_unique<StyleImage>(spec);
-}
-
-std::unique_ptr<Block> make_block(const StyleHalvingSpec& spec) {
-  return std::make_unique<StyleHalving>(spec);
-}
-
-std::unique_ptr<Block> make_block(const StyleEpilogueSpec& spec) {
-  return std::make_unique<StyleEpilogue>(spec);
-}
-
-std::unique_ptr<Block> make_block(const StyleLabelSpec& spec) {
-  return std::make_unique<StyleLabel>(spec);
 }
 
 }  // namespace gangway::gan

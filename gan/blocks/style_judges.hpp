@@ -4,78 +4,63 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <string>
 
-#include "gan/block.hpp"
 #include "gan/blocks/equalized_maps.hpp"
+#include "gan/blocks/spec_block.hpp"
 #include "job/blocks/style_specs.hpp"
 
 namespace gangway::gan {
 
-class StyleImage final : public EqualizedBlock {
+class StyleImage final : public SpecBlock<StyleImageSpec, EqualizedBlock> {
  public:
-  explicit StyleImage(const StyleImageSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const StyleImageSpec& spec() const { return spec_; }
 
  private:
-  StyleImageSpec spec_;
-  Parameter* weight_;
-  Parameter* bias_;
+  Parameter* weight_ = parameter("weight");
+  Parameter* bias_ = parameter("bias");
 };
 
-class StyleHalving final : public EqualizedBlock {
+class StyleHalving final : public SpecBlock<StyleHalvingSpec, EqualizedBlock> {
  public:
-  explicit StyleHalving(const StyleHalvingSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const StyleHalvingSpec& spec() const { return spec_; }
 
  private:
-  StyleHalvingSpec spec_;
-  Parameter* first_weight_;
-  Parameter* first_bias_;
-  Parameter* second_weight_;
-  Parameter* second_bias_;
-  Parameter* skip_weight_;  // null without a skip
+  Parameter* first_weight_ = parameter("first.weight");
+  Parameter* first_bias_ = parameter("first.bias");
+  Parameter* second_weight_ = parameter("second.weight");
+  Parameter* second_bias_ = parameter("second.bias");
+  Parameter* skip_weight_ = parameter("skip.weight");  // null without a skip
 };
 
-class StyleEpilogue final : public EqualizedBlock {
+class StyleEpilogue final : public SpecBlock<StyleEpilogueSpec, EqualizedBlock> {
  public:
-  explicit StyleEpilogue(const StyleEpilogueSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const StyleEpilogueSpec& spec() const { return spec_; }
 
  private:
-  StyleEpilogueSpec spec_;
-  Parameter* weight_;
-  Parameter* bias_;
-  DenseMap dense_;
-  DenseMap head_;
+  Parameter* weight_ = parameter("convolution.weight");
+  Parameter* bias_ = parameter("convolution.bias");
+  DenseMap dense_ = dense("dense");
+  DenseMap head_ = dense("head");
 };
 
-class StyleLabel final : public EqualizedBlock {
+class StyleLabel final : public SpecBlock<StyleLabelSpec, EqualizedBlock> {
  public:
-  explicit StyleLabel(const StyleLabelSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const StyleLabelSpec& spec() const { return spec_; }
 
  private:
-  StyleLabelSpec spec_;
-  DenseMap embedding_;
-  Mapping mapping_;
+  DenseMap embedding_ = dense("embedding");
+  Mapping mapping_ = mapping(spec().layers);
 };
 
 /// Returns the group size for minibatch deviation: the largest divisor of `count` up to `most`.
 [[nodiscard]] std::int64_t deviation_group(std::int64_t count, std::int64_t most);
-
-[[nodiscard]] std::unique_ptr<Block> make_block(const StyleImageSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const StyleHalvingSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const StyleEpilogueSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const StyleLabelSpec& spec);
 
 }  // namespace gangway::gan

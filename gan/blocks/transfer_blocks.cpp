@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gan/blocks/transfer_blocks.hpp"
 
-#include <string>
+#include <utility>
 
 #include "gan/blocks/layer_block.hpp"
 
@@ -35,32 +35,19 @@ at::Tensor reflected(const at::Tensor& x, std::int64_t pixels) {
   return pixels == 0 ? x : reflected_along(reflected_along(x, 2, pixels), 3, pixels);
 }
 
-TransferLayer::TransferLayer(const TransferLayerSpec& spec)
-    : Block(ports_of(spec), parameters_of(spec)),
-      spec_(spec),
-      convolution_{parameter("weight"), parameter("bias"), parameter("norm.weight"),
-                   parameter("norm.bias")} {}
-
 NamedTensors TransferLayer::forward(const NamedTensors& in, const ForwardContext&) {
-  const at::Tensor& taken = in.at(spec_.input);
-  const at::Tensor x = spec_.doubles ? at::upsample_nearest2d(
-                                           taken, {2 * taken.size(2), 2 * taken.size(3)}, 2.0, 2.0)
-                                     : taken;
-  at::Tensor y = convolved(x, convolution_, spec_.stride);
-  if (spec_.activation == Activation::kRelu) {
+  const at::Tensor& taken = in.at(spec().input);
+  const at::Tensor x = spec().doubles ? at::upsample_nearest2d(
+                                            taken, {2 * taken.size(2), 2 * taken.size(3)}, 2.0, 2.0)
+                                      : taken;
+  at::Tensor y = convolved(x, convolution_, spec().stride);
+  if (spec().activation == Activation::kRelu) {
     y = at::relu(y);
-  } else if (spec_.activation == Activation::kTanh) {
+  } else if (spec().activation == Activation::kTanh) {
     y = at::tanh(y);
   }
   return in.with("features", std::move(y));
 }
-
-TransferResidual::TransferResidual(const TransferResidualSpec& spec)
-    : Block(ports_of(spec), parameters_of(spec)),
-      first_{parameter("first.weight"), parameter("first.bias"), parameter("first_norm.weight"),
-             parameter("first_norm.bias")},
-      second_{parameter("second.weight"), parameter("second.bias"), parameter("second_norm.weight"),
-              parameter("second_norm.bias")} {}
 
 NamedTensors TransferResidual::forward(const NamedTensors& in, const ForwardContext&) {
   const at::Tensor& x = in.at("features");
@@ -68,35 +55,17 @@ NamedTensors TransferResidual::forward(const NamedTensors& in, const ForwardCont
   return in.with("features", convolved(y, second_, /*stride=*/1) + x);
 }
 
-FeatureLevel::FeatureLevel(const FeatureLevelSpec& spec)
-    : Block(ports_of(spec), parameters_of(spec)),
-      spec_(spec),
-      weight_(parameter("weight")),
-      bias_(parameter("bias")) {}
-
 NamedTensors FeatureLevel::forward(const NamedTensors& in, const ForwardContext&) {
   at::Tensor x = in.at(ports().inputs.front());
-  if (x.size(1) != spec_.in) {
+  if (x.size(1) != spec().in) {
     x = x.mean({1}, /*keepdim=*/true);  // a colour picture for a network of gray pictures
   }
-  if (spec_.pools) {
+  if (spec().pools) {
     x = at::max_pool2d(x, {2, 2});
   }
   const at::Tensor y =
-      at::relu(at::conv2d(x, weight_->tensor, bias_->tensor, /*stride=*/1, spec_.kernel / 2));
+      at::relu(at::conv2d(x, weight_->tensor, bias_->tensor, /*stride=*/1, spec().kernel / 2));
   return in.with("features", y).with(ports().outputs.back(), y);
-}
-
-std::unique_ptr<Block> make_block(const TransferLayerSpec& spec) {
-  return std::make_unique<TransferLayer>(spec);
-}
-
-std::unique_ptr<Block> make_block(const TransferResidualSpec& spec) {
-  return std::make_unique<TransferResidual>(spec);
-}
-
-std::unique_ptr<Block> make_block(const FeatureLevelSpec& spec) {
-  return std::make_unique<FeatureLevel>(spec);
 }
 
 }  // namespace gangway::gan

@@ -4,9 +4,7 @@
 // only.
 #pragma once
 
-#include <memory>
-
-#include "gan/block.hpp"
+#include "gan/blocks/spec_block.hpp"
 #include "job/blocks/transfer_specs.hpp"
 
 namespace gangway::gan {
@@ -19,47 +17,43 @@ struct TransferConvolution {
   Parameter* shift;
 };
 
-class TransferLayer final : public Block {
+class TransferLayer final : public SpecBlock<TransferLayerSpec> {
  public:
-  explicit TransferLayer(const TransferLayerSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const TransferLayerSpec& spec() const { return spec_; }
 
  private:
-  TransferLayerSpec spec_;
-  TransferConvolution convolution_;
+  TransferConvolution convolution_{parameter("weight"), parameter("bias"), parameter("norm.weight"),
+                                   parameter("norm.bias")};
 };
 
-class TransferResidual final : public Block {
+class TransferResidual final : public SpecBlock<TransferResidualSpec> {
  public:
-  explicit TransferResidual(const TransferResidualSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
 
  private:
-  TransferConvolution first_;
-  TransferConvolution second_;
+  TransferConvolution first_{parameter("first.weight"), parameter("first.bias"),
+                             parameter("first_norm.weight"), parameter("first_norm.bias")};
+  TransferConvolution second_{parameter("second.weight"), parameter("second.bias"),
+                              parameter("second_norm.weight"), parameter("second_norm.bias")};
 };
 
-class FeatureLevel final : public Block {
+class FeatureLevel final : public SpecBlock<FeatureLevelSpec> {
  public:
-  explicit FeatureLevel(const FeatureLevelSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
 
  private:
-  FeatureLevelSpec spec_;
-  Parameter* weight_;
-  Parameter* bias_;
+  Parameter* weight_ = parameter("weight");
+  Parameter* bias_ = parameter("bias");
 };
 
 /// Pads `x` [N, C, H, W] with `pixels` on each side, mirrored at the outermost pixels. @pre pixels
 /// is below H and W
 [[nodiscard]] at::Tensor reflected(const at::Tensor& x, std::int64_t pixels);
-
-[[nodiscard]] std::unique_ptr<Block> make_block(const TransferLayerSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const TransferResidualSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const FeatureLevelSpec& spec);
 
 }  // namespace gangway::gan

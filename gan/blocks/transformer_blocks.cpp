@@ -50,13 +50,6 @@ TokenBlock::LinearMap TokenBlock::linear(const std::string& name) {
   return {parameter(name + ".weight"), parameter(name + ".bias")};
 }
 
-TokenStyle::TokenStyle(const TokenStyleSpec& spec)
-    : TokenBlock(ports_of(spec), parameters_of(spec)),
-      spec_(spec),
-      embedding_(parameter("embedding")),
-      first_(linear("first")),
-      second_(linear("second")) {}
-
 NamedTensors TokenStyle::forward(const NamedTensors& in, const ForwardContext&) {
   at::Tensor x = rms_normalized(in.at("noise"), kStyleEpsilon);
   if (embedding_ != nullptr) {
@@ -66,27 +59,9 @@ NamedTensors TokenStyle::forward(const NamedTensors& in, const ForwardContext&) 
   return in.with("style", second_.of(at::silu(first_.of(x, kStyleRate)), kStyleRate));
 }
 
-TokenGrid::TokenGrid(const TokenGridSpec& spec)
-    : Block(ports_of(spec), parameters_of(spec)), positions_(parameter("positions")) {}
-
 NamedTensors TokenGrid::forward(const NamedTensors& in, const ForwardContext&) {
   return in.with("features", positions_->tensor.repeat({in.at("style").size(0), 1, 1}));
 }
-
-TransformerBlock::TransformerBlock(const TransformerSpec& spec)
-    : TokenBlock(ports_of(spec), parameters_of(spec)),
-      spec_(spec),
-      style_(linear("style")),
-      before_attention_(parameter("attention.before")),
-      behind_attention_(parameter("attention.behind")),
-      before_mlp_(parameter("mlp.before")),
-      behind_mlp_(parameter("mlp.behind")),
-      taken_(linear("taken")),
-      query_gain_(parameter("query.gain")),
-      key_gain_(parameter("key.gain")),
-      joined_(linear("joined")),
-      expand_(linear("expand")),
-      contract_(linear("contract")) {}
 
 NamedTensors TransformerBlock::forward(const NamedTensors& in, const ForwardContext&) {
   const Gains gain = gains(in);
@@ -98,7 +73,7 @@ NamedTensors TransformerBlock::forward(const NamedTensors& in, const ForwardCont
 }
 
 TransformerBlock::Gains TransformerBlock::gains(const NamedTensors& in) const {
-  if (spec_.style == 0) {
+  if (spec().style == 0) {
     return {before_attention_->tensor, behind_attention_->tensor, before_mlp_->tensor,
             behind_mlp_->tensor};
   }
@@ -108,10 +83,10 @@ TransformerBlock::Gains TransformerBlock::gains(const NamedTensors& in) const {
 }
 
 at::Tensor TransformerBlock::attention(const at::Tensor& x) const {
-  const std::int64_t features = spec_.width / spec_.heads;
+  const std::int64_t features = spec().width / spec().heads;
   const std::vector<at::Tensor> parts =
       taken_.of(x)
-          .reshape({x.size(0), x.size(1), 3, spec_.heads, features})
+          .reshape({x.size(0), x.size(1), 3, spec().heads, features})
           .permute({2, 0, 3, 1, 4})
           .unbind(0);
   const at::Tensor query = rms_normalized(parts[0], kTokenEpsilon) * query_gain_->tensor;
@@ -126,41 +101,29 @@ at::Tensor TransformerBlock::mlp(const at::Tensor& x) const {
   return contract_.of(at::silu(halves[0]) * halves[1]);
 }
 
-PatchPicture::PatchPicture(const PatchPictureSpec& spec)
-    : TokenBlock(ports_of(spec), parameters_of(spec)),
-      spec_(spec),
-      style_(linear("style")),
-      picture_(linear("picture")) {}
-
 NamedTensors PatchPicture::forward(const NamedTensors& in, const ForwardContext& context) {
   const at::Tensor gain = style_.of(at::silu(in.at("style"))) + 1.0;
   const at::Tensor x = rms_normalized(in.at("features"), kTokenEpsilon) * gain.unsqueeze(1);
   at::Tensor pictures =
-      of_patches(widened(picture_.of(x)), spec_.side, spec_.patch, spec_.channels);
-  if (spec_.depth > 0) {
+      of_patches(widened(picture_.of(x)), spec().side, spec().patch, spec().channels);
+  if (spec().depth > 0) {
     const at::Tensor& before = in.at("pictures");
-    const at::Tensor sum = before.slice(1, -spec_.channels) + pictures;
-    pictures = spec_.is_last && context.mode == Mode::kEvaluation ? sum : at::cat({before, sum}, 1);
+    const at::Tensor sum = before.slice(1, -spec().channels) + pictures;
+    pictures =
+        spec().is_last && context.mode == Mode::kEvaluation ? sum : at::cat({before, sum}, 1);
   }
-  return in.with(spec_.is_last ? "features" : "pictures", std::move(pictures));
+  return in.with(spec().is_last ? "features" : "pictures", std::move(pictures));
 }
-
-PatchEmbedding::PatchEmbedding(const PatchEmbeddingSpec& spec)
-    : TokenBlock(ports_of(spec), parameters_of(spec)),
-      spec_(spec),
-      patch_(linear("patch")),
-      positions_(parameter("positions")),
-      token_(parameter("token")) {}
 
 NamedTensors PatchEmbedding::forward(const NamedTensors& in, const ForwardContext& context) {
   at::Tensor pictures = in.at("image");
-  if (pictures.size(1) == spec_.channels) {
-    pictures = pictures.repeat({1, spec_.depths, 1, 1});
+  if (pictures.size(1) == spec().channels) {
+    pictures = pictures.repeat({1, spec().depths, 1, 1});
   }
   if (context.mode == Mode::kTraining) {
     pictures = noised(pictures, context.key);
   }
-  const at::Tensor patches = in_patches(pictures, spec_.side, spec_.patch);
+  const at::Tensor patches = in_patches(pictures, spec().side, spec().patch);
   const at::Tensor tokens = patch_.of(patches) + positions_->tensor;
   const at::Tensor token = token_->tensor.repeat({tokens.size(0), 1, 1});
   return in.with("features", at::cat({token, tokens}, 1));
@@ -170,17 +133,17 @@ at::Tensor PatchEmbedding::noised(const at::Tensor& pictures, RandomKey key) con
   key.draw = static_cast<std::int32_t>(RandomDraw::kDepthNoise);
   const at::Tensor steps =
       keyed_normal(key, pictures.sizes(), pictures.device()).to(pictures.scalar_type());
-  std::vector<at::Tensor> results(static_cast<std::size_t>(spec_.depths));
+  std::vector<at::Tensor> results(static_cast<std::size_t>(spec().depths));
   at::Tensor walk;
   double before = 0.0;  // share of the next depth
-  for (int behind = 0; behind < spec_.depths; ++behind) {
-    const int depth = spec_.depths - 1 - behind;
+  for (int behind = 0; behind < spec().depths; ++behind) {
+    const int depth = spec().depths - 1 - behind;
     const double share = noise_share(behind);
     const double kept = (1.0 - share) / (1.0 - before);
     // Makes the walk's deviation equal `share`.
     const double stride = std::sqrt(share * share - before * before * kept * kept);
     const auto of_depth = [&](const at::Tensor& all) {
-      return all.narrow(1, depth * spec_.channels, spec_.channels);
+      return all.narrow(1, depth * spec().channels, spec().channels);
     };
     const at::Tensor step = of_depth(steps) * stride;
     walk = walk.defined() ? walk * kept + step : step;
@@ -190,39 +153,10 @@ at::Tensor PatchEmbedding::noised(const at::Tensor& pictures, RandomKey key) con
   return at::cat(results, 1);
 }
 
-TokenHead::TokenHead(const TokenHeadSpec& spec)
-    : TokenBlock(ports_of(spec), parameters_of(spec)),
-      before_(parameter("before")),
-      head_(linear("head")) {}
-
 NamedTensors TokenHead::forward(const NamedTensors& in, const ForwardContext&) {
   const at::Tensor x =
       rms_normalized(in.at("features").select(1, 0), kTokenEpsilon) * before_->tensor;
   return in.with("features", head_.of(x));
-}
-
-std::unique_ptr<Block> make_block(const TokenStyleSpec& spec) {
-  return std::make_unique<TokenStyle>(spec);
-}
-
-std::unique_ptr<Block> make_block(const TokenGridSpec& spec) {
-  return std::make_unique<TokenGrid>(spec);
-}
-
-std::unique_ptr<Block> make_block(const TransformerSpec& spec) {
-  return std::make_unique<TransformerBlock>(spec);
-}
-
-std::unique_ptr<Block> make_block(const PatchPictureSpec& spec) {
-  return std::make_unique<PatchPicture>(spec);
-}
-
-std::unique_ptr<Block> make_block(const PatchEmbeddingSpec& spec) {
-  return std::make_unique<PatchEmbedding>(spec);
-}
-
-std::unique_ptr<Block> make_block(const TokenHeadSpec& spec) {
-  return std::make_unique<TokenHead>(spec);
 }
 
 }  // namespace gangway::gan

@@ -4,9 +4,7 @@
 // differentiated twice because penalties need it; fused attention cannot. Compute thread only.
 #pragma once
 
-#include <memory>
-
-#include "gan/block.hpp"
+#include "gan/blocks/spec_block.hpp"
 #include "job/blocks/transformer_specs.hpp"
 
 namespace gangway::gan {
@@ -29,36 +27,33 @@ class TokenBlock : public Block {
   [[nodiscard]] LinearMap linear(const std::string& name);
 };
 
-class TokenStyle final : public TokenBlock {
+class TokenStyle final : public SpecBlock<TokenStyleSpec, TokenBlock> {
  public:
-  explicit TokenStyle(const TokenStyleSpec& spec);
-  [[nodiscard]] NamedTensors forward(const NamedTensors& in,
-                                     const ForwardContext& context) override;
-  [[nodiscard]] const TokenStyleSpec& spec() const { return spec_; }
-
- private:
-  TokenStyleSpec spec_;
-  Parameter* embedding_;  // null without labels
-  LinearMap first_;
-  LinearMap second_;
-};
-
-class TokenGrid final : public Block {
- public:
-  explicit TokenGrid(const TokenGridSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
 
  private:
-  Parameter* positions_;
+  Parameter* embedding_ = parameter("embedding");  // null without labels
+  LinearMap first_ = linear("first");
+  LinearMap second_ = linear("second");
 };
 
-class TransformerBlock final : public TokenBlock {
+class TokenGrid final : public SpecBlock<TokenGridSpec> {
  public:
-  explicit TransformerBlock(const TransformerSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const TransformerSpec& spec() const { return spec_; }
+
+ private:
+  Parameter* positions_ = parameter("positions");
+};
+
+class TransformerBlock final : public SpecBlock<TransformerSpec, TokenBlock> {
+ public:
+  using SpecBlock::SpecBlock;
+  [[nodiscard]] NamedTensors forward(const NamedTensors& in,
+                                     const ForwardContext& context) override;
 
  private:
   /// Factors before and after the attention and the MLP.
@@ -72,67 +67,56 @@ class TransformerBlock final : public TokenBlock {
   [[nodiscard]] at::Tensor attention(const at::Tensor& x) const;
   [[nodiscard]] at::Tensor mlp(const at::Tensor& x) const;
 
-  TransformerSpec spec_;
-  LinearMap style_;  // null without a style; with a style, the four gains are null
-  Parameter* before_attention_;
-  Parameter* behind_attention_;
-  Parameter* before_mlp_;
-  Parameter* behind_mlp_;
-  LinearMap taken_;  // query, key and value of all heads
-  Parameter* query_gain_;
-  Parameter* key_gain_;
-  LinearMap joined_;
-  LinearMap expand_;
-  LinearMap contract_;
+  // Null without a style; with a style, the four gains are null.
+  LinearMap style_ = linear("style");
+  Parameter* before_attention_ = parameter("attention.before");
+  Parameter* behind_attention_ = parameter("attention.behind");
+  Parameter* before_mlp_ = parameter("mlp.before");
+  Parameter* behind_mlp_ = parameter("mlp.behind");
+  LinearMap taken_ = linear("taken");  // query, key and value of all heads
+  Parameter* query_gain_ = parameter("query.gain");
+  Parameter* key_gain_ = parameter("key.gain");
+  LinearMap joined_ = linear("joined");
+  LinearMap expand_ = linear("expand");
+  LinearMap contract_ = linear("contract");
 };
 
-class PatchPicture final : public TokenBlock {
+class PatchPicture final : public SpecBlock<PatchPictureSpec, TokenBlock> {
  public:
-  explicit PatchPicture(const PatchPictureSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const PatchPictureSpec& spec() const { return spec_; }
 
  private:
-  PatchPictureSpec spec_;
-  LinearMap style_;
-  LinearMap picture_;
+  LinearMap style_ = linear("style");
+  LinearMap picture_ = linear("picture");
 };
 
-class PatchEmbedding final : public TokenBlock {
+class PatchEmbedding final : public SpecBlock<PatchEmbeddingSpec, TokenBlock> {
  public:
-  explicit PatchEmbedding(const PatchEmbeddingSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const PatchEmbeddingSpec& spec() const { return spec_; }
 
  private:
   /// Adds noise to pictures of all depths [N, depths * channels, H, W]. The noise is one random
   /// walk from the last depth to the first.
   [[nodiscard]] at::Tensor noised(const at::Tensor& pictures, RandomKey key) const;
 
-  PatchEmbeddingSpec spec_;
-  LinearMap patch_;
-  Parameter* positions_;
-  Parameter* token_;
+  LinearMap patch_ = linear("patch");
+  Parameter* positions_ = parameter("positions");
+  Parameter* token_ = parameter("token");
 };
 
-class TokenHead final : public TokenBlock {
+class TokenHead final : public SpecBlock<TokenHeadSpec, TokenBlock> {
  public:
-  explicit TokenHead(const TokenHeadSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
 
  private:
-  Parameter* before_;
-  LinearMap head_;
+  Parameter* before_ = parameter("before");
+  LinearMap head_ = linear("head");
 };
-
-[[nodiscard]] std::unique_ptr<Block> make_block(const TokenStyleSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const TokenGridSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const TransformerSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const PatchPictureSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const PatchEmbeddingSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const TokenHeadSpec& spec);
 
 }  // namespace gangway::gan

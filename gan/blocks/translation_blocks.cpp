@@ -2,7 +2,6 @@
 #include "gan/blocks/translation_blocks.hpp"
 
 #include <utility>
-#include <vector>
 
 #include "gan/blocks/layer_block.hpp"
 #include "gan/precision.hpp"
@@ -50,40 +49,25 @@ at::Tensor activated(at::Tensor x, Activation activation) {
 
 }  // namespace
 
-Skip::Skip(const SkipSpec& spec) : Block(ports_of(spec), parameters_of(spec)), spec_(spec) {}
-
 NamedTensors Skip::forward(const NamedTensors& in, const ForwardContext&) {
-  return in.with("features", at::cat({at::relu(in.at(spec_.skip)), in.at("features")}, 1));
+  return in.with("features", at::cat({at::relu(in.at(spec().skip)), in.at("features")}, 1));
 }
-
-InstanceLayer::InstanceLayer(const InstanceLayerSpec& spec)
-    : Block(ports_of(spec), parameters_of(spec)),
-      spec_(spec),
-      weight_(parameter("weight")),
-      bias_(parameter("bias")) {}
 
 NamedTensors InstanceLayer::forward(const NamedTensors& in, const ForwardContext&) {
-  at::Tensor x = in.at(spec_.input);
-  if (spec_.kind == LayerKind::kTransposedConvolution) {
-    x = at::conv_transpose2d(x, weight_->tensor, bias_->tensor, spec_.stride, spec_.padding,
-                             spec_.output_padding);
-  } else if (spec_.border == Border::kMirror) {
-    x = at::conv2d(mirrored(x, spec_.padding), weight_->tensor, bias_->tensor, spec_.stride);
+  at::Tensor x = in.at(spec().input);
+  if (spec().kind == LayerKind::kTransposedConvolution) {
+    x = at::conv_transpose2d(x, weight_->tensor, bias_->tensor, spec().stride, spec().padding,
+                             spec().output_padding);
+  } else if (spec().border == Border::kMirror) {
+    x = at::conv2d(mirrored(x, spec().padding), weight_->tensor, bias_->tensor, spec().stride);
   } else {
-    x = at::conv2d(x, weight_->tensor, bias_->tensor, spec_.stride, spec_.padding);
+    x = at::conv2d(x, weight_->tensor, bias_->tensor, spec().stride, spec().padding);
   }
-  if (spec_.normalizes) {
+  if (spec().normalizes) {
     x = instance_normalized(x);
   }
-  return in.with("features", activated(std::move(x), spec_.activation));
+  return in.with("features", activated(std::move(x), spec().activation));
 }
-
-InstanceResidual::InstanceResidual(const InstanceResidualSpec& spec)
-    : Block(ports_of(spec), parameters_of(spec)),
-      first_weight_(parameter("first.weight")),
-      first_bias_(parameter("first.bias")),
-      second_weight_(parameter("second.weight")),
-      second_bias_(parameter("second.bias")) {}
 
 NamedTensors InstanceResidual::forward(const NamedTensors& in, const ForwardContext&) {
   const at::Tensor& x = in.at("features");
@@ -91,16 +75,6 @@ NamedTensors InstanceResidual::forward(const NamedTensors& in, const ForwardCont
   y = at::relu(instance_normalized(y));
   y = at::conv2d(mirrored(y, 1), second_weight_->tensor, second_bias_->tensor);
   return in.with("features", instance_normalized(y) + x);
-}
-
-std::unique_ptr<Block> make_block(const SkipSpec& spec) { return std::make_unique<Skip>(spec); }
-
-std::unique_ptr<Block> make_block(const InstanceLayerSpec& spec) {
-  return std::make_unique<InstanceLayer>(spec);
-}
-
-std::unique_ptr<Block> make_block(const InstanceResidualSpec& spec) {
-  return std::make_unique<InstanceResidual>(spec);
 }
 
 }  // namespace gangway::gan

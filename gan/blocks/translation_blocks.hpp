@@ -4,52 +4,40 @@
 // and can be differentiated twice. Compute thread only.
 #pragma once
 
-#include <memory>
-
-#include "gan/block.hpp"
+#include "gan/blocks/spec_block.hpp"
 #include "job/blocks/translation_specs.hpp"
 
 namespace gangway::gan {
 
-class Skip final : public Block {
+class Skip final : public SpecBlock<SkipSpec> {
  public:
-  explicit Skip(const SkipSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
-  [[nodiscard]] const SkipSpec& spec() const { return spec_; }
-
- private:
-  SkipSpec spec_;
 };
 
-class InstanceLayer final : public Block {
+class InstanceLayer final : public SpecBlock<InstanceLayerSpec> {
  public:
-  explicit InstanceLayer(const InstanceLayerSpec& spec);
-  [[nodiscard]] NamedTensors forward(const NamedTensors& in,
-                                     const ForwardContext& context) override;
-  [[nodiscard]] const InstanceLayerSpec& spec() const { return spec_; }
-
- private:
-  InstanceLayerSpec spec_;
-  Parameter* weight_;
-  Parameter* bias_;
-};
-
-class InstanceResidual final : public Block {
- public:
-  explicit InstanceResidual(const InstanceResidualSpec& spec);
+  using SpecBlock::SpecBlock;
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
 
  private:
-  Parameter* first_weight_;
-  Parameter* first_bias_;
-  Parameter* second_weight_;
-  Parameter* second_bias_;
+  Parameter* weight_ = parameter("weight");
+  Parameter* bias_ = parameter("bias");
 };
 
-[[nodiscard]] std::unique_ptr<Block> make_block(const SkipSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const InstanceLayerSpec& spec);
-[[nodiscard]] std::unique_ptr<Block> make_block(const InstanceResidualSpec& spec);
+class InstanceResidual final : public SpecBlock<InstanceResidualSpec> {
+ public:
+  using SpecBlock::SpecBlock;
+  [[nodiscard]] NamedTensors forward(const NamedTensors& in,
+                                     const ForwardContext& context) override;
+
+ private:
+  Parameter* first_weight_ = parameter("first.weight");
+  Parameter* first_bias_ = parameter("first.bias");
+  Parameter* second_weight_ = parameter("second.weight");
+  Parameter* second_bias_ = parameter("second.bias");
+};
 
 }  // namespace gangway::gan

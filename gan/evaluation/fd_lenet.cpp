@@ -56,8 +56,4 @@ at::Tensor lenet_features(LeNet& lenet, const ImageSource& images, std::int64_t 
       count, kBatch);
 }
 
-FeatureStatistics lenet_statistics(LeNet& lenet, const ImageSource& images, std::int64_t count) {
-  return feature_statistics(lenet_features(lenet, images, count));
-}
-
 }  // namespace gangway::gan

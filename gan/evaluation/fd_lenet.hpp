@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// FD-LeNet: the Fréchet distance between generated and real images on the features of this
-// project's own LeNet.
+// Features for FD-LeNet: the Fréchet distance between generated and real images on the features of
+// this project's own LeNet.
 //
 // It ranks generators trained on Fashion-MNIST and like data; it is not the FID, which is defined
 // by the weights of an Inception network (Heusel et al., 2017), and its values cannot be compared
@@ -10,7 +10,6 @@
 #include <functional>
 
 #include "data/dataset.hpp"
-#include "gan/evaluation/frechet.hpp"
 #include "gan/evaluation/lenet.hpp"
 
 namespace gangway::gan {
@@ -35,9 +34,5 @@ using FeatureFunction = std::function<at::Tensor(const at::Tensor& images)>;
 /// Returns the LeNet's features, in batches of 500 images: d = LeNet::kFeatures.
 [[nodiscard]] at::Tensor lenet_features(LeNet& lenet, const ImageSource& images,
                                         std::int64_t count);
-
-/// Returns the statistics of these features. @pre count >= 2
-[[nodiscard]] FeatureStatistics lenet_statistics(LeNet& lenet, const ImageSource& images,
-                                                 std::int64_t count);
 
 }  // namespace gangway::gan

@@ -27,7 +27,7 @@ std::unique_ptr<Block> layer(LayerSpec spec) {
       spec.kind == LayerKind::kLinear ? spec.in : spec.in * spec.kernel * spec.kernel;
   spec.initial_scale = deviation(1.0, fan_in);
   spec.bias = true;
-  return std::make_unique<LayerBlock>(std::move(spec));
+  return std::make_unique<LayerBlock>(spec);
 }
 
 Network make_network() {

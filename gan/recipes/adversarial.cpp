@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "gan/recipes/augmented_passes.hpp"
+#include "gan/recipes/recipe_phases.hpp"
 #include "job/blocks/style_specs.hpp"
 #include "job/choices.hpp"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "gan/recipes/augmented_passes.hpp"
-
 #include <algorithm>
 #include <string>
 #include <variant>
 
+#include "gan/recipes/recipe_phases.hpp"
 #include "job/augmentation.hpp"
 
 namespace gangway::gan {

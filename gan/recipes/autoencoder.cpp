@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "gan/recipes/autoencoder.hpp"
-
 #include <string>
 #include <utility>
 
+#include "gan/recipes/recipe_phases.hpp"
 #include "job/choices.hpp"
 
 namespace gangway::gan {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "gan/recipes/cyclegan.hpp"
-
 #include <string>
 #include <utility>
 
+#include "gan/recipes/recipe_phases.hpp"
 #include "gan/recipes/split_adversaries.hpp"
 #include "job/choices.hpp"
 

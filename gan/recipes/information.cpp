@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "gan/recipes/information.hpp"
-
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "gan/recipes/recipe_phases.hpp"
 #include "gan/recipes/split_adversaries.hpp"
 
 namespace gangway::gan {

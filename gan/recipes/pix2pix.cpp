@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "gan/recipes/pix2pix.hpp"
-
 #include <iterator>
 #include <string>
 #include <utility>
 
+#include "gan/recipes/recipe_phases.hpp"
 #include "job/choices.hpp"
 
 namespace gangway::gan {

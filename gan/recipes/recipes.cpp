@@ -10,13 +10,8 @@
 
 #include "base/errors.hpp"
 #include "gan/recipes/adversarial.hpp"
-#include "gan/recipes/autoencoder.hpp"
-#include "gan/recipes/cyclegan.hpp"
-#include "gan/recipes/feature_autoencoder.hpp"
-#include "gan/recipes/information.hpp"
 #include "gan/recipes/library_recipes.hpp"
-#include "gan/recipes/pix2pix.hpp"
-#include "gan/recipes/style_transfer.hpp"
+#include "gan/recipes/recipe_phases.hpp"
 #include "job/library/family_library.hpp"
 #include "job/library/shared_library.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "gan/recipes/style_transfer.hpp"
-
 #include <string>
 #include <utility>
+
+#include "gan/recipes/recipe_phases.hpp"
 
 namespace gangway::gan {
 namespace {

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: MIT
+// Residual blocks under spectral norm in both networks. With labels, a shared embedding and a piece
+// of the noise per block make the gains of the generator's BatchNorm. Without labels it is SNGAN's
+// residual pair (Miyato et al., 2018): only the first layer takes the noise.
+//
+// As published: 128 pixels, model.width 96, model.latent 120, model.attention 64 and 1000 labels.
+// At 32 pixels all maps have 4 times model.width channels.
+//
 // Structure and constants follow the authors' PyTorch code (github.com/ajbrock/BigGAN-PyTorch,
 // BigGAN.py and layers.py).
-#include "job/families/biggan.hpp"
-
 #include <cstddef>
 #include <utility>
 #include <vector>
+
+#include "job/families/family_networks.hpp"
 
 namespace gangway {
 namespace {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "job/families/dcgan.hpp"
-
+#include "job/families/family_networks.hpp"
 #include "job/families/label_input.hpp"
 
 namespace gangway {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "job/families/dense.hpp"
-
 #include <cmath>
 
+#include "job/families/family_networks.hpp"
 #include "job/families/label_input.hpp"
 
 namespace gangway {

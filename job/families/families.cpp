@@ -8,17 +8,7 @@
 
 #include "base/errors.hpp"
 #include "job/blocks/initial_deviation.hpp"
-#include "job/families/biggan.hpp"
-#include "job/families/dcgan.hpp"
-#include "job/families/dense.hpp"
-#include "job/families/gat.hpp"
-#include "job/families/infogan.hpp"
-#include "job/families/johnson.hpp"
-#include "job/families/mlp.hpp"
-#include "job/families/progressive.hpp"
-#include "job/families/r3gan.hpp"
-#include "job/families/stylegan2.hpp"
-#include "job/families/translators.hpp"
+#include "job/families/family_networks.hpp"
 
 namespace gangway {
 
@@ -200,19 +190,6 @@ const ModelFamily* own_family() {
   return &family;
 }
 
-const ModelFamily* family_named(std::string_view name) {
-  if (name == kOwnFamily) {
-    return own_family();
-  }
-  for (const ModelFamily& family : families()) {
-    if (family.name == name) {
-      return &family;
-    }
-  }
-  throw ConfigError(fmt::format("model.family: there is no '{}'; use one of {}", name,
-                                family_names(", ", [](const ModelFamily&) { return true; })));
-}
-
 std::string family_names(std::string_view separator,
                          const std::function<bool(const ModelFamily&)>& is_meant) {
   std::string names;
@@ -248,19 +225,6 @@ Architecture architecture_of(const ModelSpec& model, std::string_view role) {
     }
   }
   return architecture;
-}
-
-PerNetwork<Architecture> architectures_of(const ModelSpec& model, const Recipe& recipe) {
-  if (model.normalization == Normalization::kAuto) {
-    throw InvariantError("a model whose normalization is not settled has no architecture");
-  }
-  PerNetwork<Architecture> architectures;
-  for (const RecipeNetwork& network : recipe.networks) {
-    Architecture architecture = architecture_of(model, network.role);
-    architecture.name = network.name;
-    architectures.add(std::move(architecture));
-  }
-  return architectures;
 }
 
 std::vector<std::int64_t> example_shape(const ModelSpec& model) {

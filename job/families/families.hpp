@@ -12,7 +12,6 @@
 
 #include "job/models/architecture.hpp"
 #include "job/models/model_spec.hpp"
-#include "job/models/network_id.hpp"
 #include "job/models/recipes.hpp"
 
 namespace gangway {
@@ -65,22 +64,16 @@ inline constexpr std::string_view kOwnFamilyBefore = "torchscript";
 /// of any size and has no architecture, so it is not in the table.
 [[nodiscard]] const ModelFamily* own_family();
 
-/// @throws ConfigError if no family has that name.
-[[nodiscard]] const ModelFamily* family_named(std::string_view name);
-
 /// Returns the names of the families for which `is_meant` holds: "dcgan, infogan".
 [[nodiscard]] std::string family_names(std::string_view separator,
                                        const std::function<bool(const ModelFamily&)>& is_meant);
 
-/// Returns the networks of `recipe`. Generator: "noise" [N, ModelSpec::inputs()] (and "labels"
-/// int64 [N]) → images [N, C, H, W], roughly in [-1, 1], or points [N, 2]. A transformer in
-/// training makes [N, depths * C, H, W], which its discriminator takes too. Discriminator: "image"
-/// of the same shape (and "labels") → logits [N, 1].
-/// @pre `model.normalization` is settled (JobSpec::settled_model); the family has all roles
-[[nodiscard]] PerNetwork<Architecture> architectures_of(const ModelSpec& model,
-                                                        const Recipe& recipe = *default_recipe());
-
-/// Returns the family's network for `role`. @throws InvariantError if it has none
+/// Returns the family's network for `role`. Generator: "noise" [N, ModelSpec::inputs()] (and
+/// "labels" int64 [N]) → images [N, C, H, W], roughly in [-1, 1], or points [N, 2]. A transformer
+/// in training makes [N, depths * C, H, W], which its discriminator takes too. Discriminator:
+/// "image" of the same shape (and "labels") → logits [N, 1].
+/// @pre `model.normalization` is settled (JobSpec::settled_model)
+/// @throws InvariantError if the family has no such role
 [[nodiscard]] Architecture architecture_of(const ModelSpec& model, std::string_view role);
 
 [[nodiscard]] bool has_role(const ModelFamily& family, std::string_view role);

@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: MIT
+// Both networks are transformers; pictures have several depths.
+//
+// As published, by model.width and model.blocks: S 384 and 12, B 768 and 12, L 1024 and 24, XL 1152
+// and 28. All have model.latent 64. The paper trains on a pretrained autoencoder's codes of 32x32,
+// in model.patch 2.
+//
+// Not here, but in the paper: rotary positions beside the learned ones; a regression of a
+// pretrained network's features in the discriminator; penalties by finite differences (here exact);
+// styles drawn to their mean for samples.
+//
 // Structure and constants follow the authors' code (github.com/hse1032/GAT, models/).
-#include "job/families/gat.hpp"
-
 #include <algorithm>
+
+#include "job/families/family_networks.hpp"
 
 namespace gangway {
 namespace {

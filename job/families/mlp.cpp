@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "job/families/mlp.hpp"
-
 #include <cmath>
+
+#include "job/families/family_networks.hpp"
 
 namespace gangway {
 namespace {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "job/families/progressive.hpp"
-
+// A block for each resolution from 4 pixels to the picture's. Training adds the blocks one by one
+// (job/models/growth_schedule.hpp). The generator's pictures always have the final resolution, and
+// no tanh.
 #include <algorithm>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "job/families/family_networks.hpp"
 #include "job/families/label_input.hpp"
 
 namespace gangway {

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: MIT
+// Output skips in the generator, residual blocks in the discriminator, as the paper's configuration
+// F.
+//
+// As wide as published: model.width 64 at 256 pixels (the authors' channel_base 16384, their
+// paper256; twice that is their configuration F at 1024 pixels), 512 at 32, each with model.latent
+// 512 and 8 model.mapping_layers.
+//
+// Not here, but in the authors' code: 16 bits above 32 pixels, a moving mean of the styles for
+// truncation, and augmentation before the discriminator.
+//
 // Structure and constants follow the authors' code (github.com/NVlabs/stylegan2-ada-pytorch,
 // training/networks.py, and paper256 of train.py).
-#include "job/families/stylegan2.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
+
+#include "job/families/family_networks.hpp"
 
 namespace gangway {
 namespace {

@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Structure and constants follow the authors' code (models/networks.py).
-#include "job/families/translators.hpp"
-
+// Networks that turn a picture into another of the same size, and discriminators that judge such
+// pictures patch by patch.
+//
+// unet: pix2pix's U-Net, BatchNorm, with dropout in the decoder as the only noise. cyclegan:
+// CycleGAN's residual blocks, instance normalization. Counts at 256 pixels, width 64, RGB are those
+// of the authors' PyTorch code (github.com/junyanz/pytorch-CycleGAN-and-pix2pix,
+// models/networks.py).
+//
+// Not here, but in that code: a trained U-Net uses the test picture's BatchNorm statistics, and
+// dropout. Here it is a function of its input alone.
+//
+// Structure and constants follow that code.
 #include <algorithm>
 #include <bit>
 #include <string>
+
+#include "job/families/family_networks.hpp"
 
 namespace gangway {
 namespace {

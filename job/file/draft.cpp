@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "job/families/families.hpp"
-#include "job/keys/library_keys.hpp"
+#include "job/keys/key_lists.hpp"
 #include "job/rules/rules.hpp"
 #include "job/schema/key.hpp"
 

@@ -5,9 +5,9 @@
 #include <functional>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include "base/errors.hpp"
+#include "base/hash.hpp"
 
 namespace gangway {
 namespace {
@@ -28,11 +28,6 @@ std::string canonical_text(const JobSpec& spec, const std::function<bool(const K
   return text;
 }
 
-std::string xxh3_128(const std::string& text) {
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-}
-
 }  // namespace
 
 bool decides_weights(const Key& key, const JobSpec& spec) {
@@ -40,11 +35,11 @@ bool decides_weights(const Key& key, const JobSpec& spec) {
 }
 
 std::string job_fingerprint(const JobSpec& spec) {
-  return xxh3_128(canonical_text(spec, [&](const Key& key) { return decides_weights(key, spec); }));
+  return hash_of(canonical_text(spec, [&](const Key& key) { return decides_weights(key, spec); }));
 }
 
 std::string model_fingerprint(const JobSpec& spec) {
-  return xxh3_128(canonical_text(
+  return hash_of(canonical_text(
       spec, [](const Key& key) { return key.path.starts_with("model.") && key.changes_weights; }));
 }
 

@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/system/trusted_code.hpp"
-#include "job/keys/library_keys.hpp"
+#include "job/keys/key_lists.hpp"
 #include "job/library/family_library.hpp"
 #include "job/schema/key.hpp"
 #include "job/schema/yaml_tree.hpp"

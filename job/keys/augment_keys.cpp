@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "job/keys/augment_keys.hpp"
-
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -11,6 +9,7 @@
 #include "base/text/utf8.hpp"
 #include "job/choices.hpp"
 #include "job/keys/family_texts.hpp"
+#include "job/keys/key_lists.hpp"
 #include "job/keys/key_uses.hpp"
 #include "job/keys/schedule_keys.hpp"
 #include "job/schema/key_types.hpp"
@@ -179,10 +178,9 @@ Key multipliers_key(KeyText text) {
 
 void add_augmentation_keys(std::vector<Key>& keys) {
   Key policy = later(choice_key(
-      {"training.augment.policy", "",
-       "How pictures, real and generated, are transformed before the discriminator sees them: ada "
-       "(Karras et al., 2020), diffaugment (Zhao et al., 2020; docs/training.md)"},
-      [](auto& job) -> auto& { return job.training.augment.policy; }));
+      "training.augment.policy", &AugmentationSpec::policy,
+      "How pictures, real and generated, are transformed before the discriminator sees them: ada "
+      "(Karras et al., 2020), diffaugment (Zhao et al., 2020; docs/training.md)"));
   policy.why_refused = refuse_unless_augmentable;
   keys.push_back(std::move(policy));
   keys.push_back(for_augmented(
@@ -197,43 +195,36 @@ void add_augmentation_keys(std::vector<Key>& keys) {
                                         "Probability of each transformation of ada; adaptive: "
                                         "adjusted to the discriminator's overfitting"})),
                     is_ada, kWithAda));
+  keys.push_back(for_augmented(
+      schedule_key("training.augment.schedule", &AugmentationSpec::schedule, ScheduleOf::kValue,
+                   kZeroToOne,
+                   "Schedule of a strength that is a number, as {decay: cosine, final: 0.3}"),
+      has_number, kWithANumber));
+  keys.push_back(for_augmented(
+      later(real_key("training.augment.target", "", &AugmentationSpec::target,
+                     {.low = -1.0, .high = 1.0},
+                     "Mean sign of real pictures' logits above which the strength rises")),
+      is_adaptive, kWithAdaptiveStrength));
   keys.push_back(
-      for_augmented(schedule_key(
-                        {"training.augment.schedule", "",
-                         "Schedule of a strength that is a number, as {decay: cosine, final: 0.3}"},
-                        [](auto& job) -> auto& { return job.training.augment.schedule; },
-                        ScheduleOf::kValue, kZeroToOne),
-                    has_number, kWithANumber));
-  keys.push_back(for_augmented(
-      later(real_key({"training.augment.target", "",
-                      "Mean sign of real pictures' logits above which the strength rises"},
-                     [](auto& job) -> auto& { return job.training.augment.target; },
-                     {.low = -1.0, .high = 1.0})),
-      is_adaptive, kWithAdaptiveStrength));
-  keys.push_back(for_augmented(
-      later(real_key(
-          {"training.augment.kimg", kKimg, "Images in which the strength can go from 0 to 1"},
-          [](auto& job) -> auto& { return job.training.augment.kimg; }, kAboveZero)),
-      is_adaptive, kWithAdaptiveStrength));
-  keys.push_back(for_augmented(
-      later(whole_key({"training.augment.interval", "updates",
-                       "Discriminator updates from one change of the strength to the next; a "
-                       "change is as large as that many single changes"},
-                      [](auto& job) -> auto& { return job.training.augment.interval; },
-                      {1, 1'000'000})),
-      is_adaptive, kWithAdaptiveStrength));
+      for_augmented(later(real_key("training.augment.kimg", kKimg, &AugmentationSpec::kimg,
+                                   kAboveZero, "Images in which the strength can go from 0 to 1")),
+                    is_adaptive, kWithAdaptiveStrength));
+  keys.push_back(
+      for_augmented(later(whole_key("training.augment.interval", "updates",
+                                    &AugmentationSpec::interval, {1, 1'000'000},
+                                    "Discriminator updates from one change of the strength to the "
+                                    "next; a change is as large as that many single changes")),
+                    is_adaptive, kWithAdaptiveStrength));
   keys.push_back(for_augmented(
       later(
           multipliers_key({"training.augment.multipliers", "",
                            "Factors on the probability by kind; kinds not listed have factor 1"})),
       is_ada, kWithAda));
-  keys.push_back(
-      for_augmented(later(choice_key(
-                        {"training.augment.penalties", "",
-                         "Pictures with respect to which R1 and R2 take gradients: augmented, as "
-                         "the discriminator sees them; original, through the augmentation"},
-                        [](auto& job) -> auto& { return job.training.augment.penalised; })),
-                    is_any, "training.augment.policy ada or diffaugment"));
+  keys.push_back(for_augmented(
+      later(choice_key("training.augment.penalties", &AugmentationSpec::penalised,
+                       "Pictures with respect to which R1 and R2 take gradients: augmented, as the "
+                       "discriminator sees them; original, through the augmentation")),
+      is_any, "training.augment.policy ada or diffaugment"));
 }
 
 }  // namespace gangway

@@ -7,13 +7,9 @@
 #include <fmt/format.h>
 
 #include "job/http_address.hpp"
+#include "job/keys/key_lists.hpp"
 #include "job/keys/key_uses.hpp"
-#include "job/keys/model_keys.hpp"
-#include "job/keys/network_keys.hpp"
 #include "job/keys/per_recipe.hpp"
-#include "job/keys/placement_keys.hpp"
-#include "job/keys/run/evaluation_keys.hpp"
-#include "job/keys/training_keys.hpp"
 #include "job/schema/key_types.hpp"
 
 namespace gangway {
@@ -22,14 +18,11 @@ namespace {
 using Keys = std::vector<Key>;
 
 void add_numerics(const Recipe& recipe, Keys& keys) {
-  keys.push_back(whole_key({"numerics.threads", "threads",
-                            "Compute threads of a worker; another number gives other bits"},
-                           [](auto& job) -> auto& { return job.numerics.threads; }, {1, 1024}));
-  keys.push_back(
-      with_default(choice_key(
-                       {"numerics.memory_format", "", "Order of image tensors in memory"},
-                       [](auto& job) -> auto& { return job.numerics.memory_format; }),
-                   "contiguous with cuda in fp32, else channels-last"));
+  keys.push_back(whole_key("numerics.threads", "threads", &NumericsSpec::threads, {1, 1024},
+                           "Compute threads of a worker; another number gives other bits"));
+  keys.push_back(with_default(choice_key("numerics.memory_format", &NumericsSpec::memory_format,
+                                         "Order of image tensors in memory"),
+                              "contiguous with cuda in fp32, else channels-last"));
   keys.push_back(wire_key({"numerics.wire", "",
                            "Number format of gradients and new weights between hosts, also as "
                            "{generator: bf16, discriminator: fp32}; all but fp32 are inexact"},
@@ -39,35 +32,28 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
                            "Number format in which networks compute in training; weights stay "
                            "fp32; auto: bf16 if the hardware multiplies it (docs/training.md)"},
                           recipe)));
-  keys.push_back(choice_key(
-      {"numerics.device", "",
-       "Kind of device that computes; auto: GPUs if there are any, else the CPU, fixed when the "
-       "run begins"},
-      [](auto& job) -> auto& { return job.numerics.device; }));
+  keys.push_back(choice_key("numerics.device", &NumericsSpec::device,
+                            "Kind of device that computes; auto: GPUs if there are any, else the "
+                            "CPU, fixed when the run begins"));
+  keys.push_back(
+      for_gpus(choice_key("numerics.order", &NumericsSpec::order,
+                          "Order in which gradients of micro-batches are added: the job's fixed "
+                          "tree, or the order that NCCL chooses, which is inexact")));
   keys.push_back(for_gpus(choice_key(
-      {"numerics.order", "",
-       "Order in which gradients of micro-batches are added: the job's fixed tree, or the order "
-       "that NCCL chooses, which is inexact"},
-      [](auto& job) -> auto& { return job.numerics.order; })));
-  keys.push_back(for_gpus(choice_key(
-      {"numerics.kernels", "",
-       "What a GPU computes with: deterministic kernels, or the fastest, which is inexact"},
-      [](auto& job) -> auto& { return job.numerics.kernels; })));
+      "numerics.kernels", &NumericsSpec::kernels,
+      "What a GPU computes with: deterministic kernels, or the fastest, which is inexact")));
   keys.push_back(later(for_gpus(
-      choice_key({"numerics.cuda_graph", "",
-                  "Whether GPU steps are recorded as CUDA graphs; auto: if possible; on: and "
-                  "report why not; overlap: and send gradients during the step; branches: and "
-                  "compute up to four micro-batches at once (docs/communication.md)"},
-                 &LayoutChoice::cuda_graph))));
+      choice_key("numerics.cuda_graph", &LayoutChoice::cuda_graph,
+                 "Whether GPU steps are recorded as CUDA graphs; auto: if possible; on: and report "
+                 "why not; overlap: and send gradients during the step; branches: and compute up "
+                 "to four micro-batches at once (docs/communication.md)"))));
   keys.push_back(later(choice_key(
-      {"numerics.processor", "",
-       "Instruction set from which LibTorch, oneDNN and MKL take kernels on every worker, so that "
-       "different processors compute the same bits; native: the best of each processor"},
-      [](auto& job) -> auto& { return job.numerics.processor; })));
-  keys.push_back(later(choice_key({"numerics.mixed_processors", "",
-                                   "Workers whose processor or library computes different bits: "
-                                   "refused before the first step, or allowed, which is inexact"},
-                                  &LayoutChoice::mixed_processors)));
+      "numerics.processor", &NumericsSpec::processor,
+      "Instruction set from which LibTorch, oneDNN and MKL take kernels on every worker, so that "
+      "different processors compute the same bits; native: the best of each processor")));
+  keys.push_back(later(choice_key("numerics.mixed_processors", &LayoutChoice::mixed_processors,
+                                  "Workers whose processor or library computes different bits: "
+                                  "refused before the first step, or allowed, which is inexact")));
 }
 
 void add_layout(Keys& keys) {
@@ -76,53 +62,44 @@ void add_layout(Keys& keys) {
        "Profile by which `gangway run` chooses the layout for this machine; auto: the profile "
        "beside the job file, if it fits; `layout: auto` means the same (docs/planning.md)"},
       &LayoutChoice::plan, "none, auto or a file"));
-  keys.push_back(auto_or_whole_key(
-      {"layout.data", "workers", "Workers that share the micro-batches; auto: all started workers"},
-      &LayoutChoice::data, {1, 65'536}));
-  keys.push_back(later(
-      choice_key({"layout.balance", "",
-                  "Whether `gangway run` moves micro-batches from slow workers to fast ones, by "
-                  "their step times; off: layout.shares does not change (docs/going-on.md)"},
-                 &LayoutChoice::balance)));
-  keys.push_back(whole_key({"layout.stages", "chunks",
-                            "Chunks that each network is cut into, on different workers "
-                            "(docs/pipeline-stages.md)"},
-                           &LayoutChoice::stages, {1, 65'536}));
-  keys.push_back(later(choice_key({"layout.recompute", "",
-                                   "Whether backward recomputes the activations of a network, or "
-                                   "of a chunk, instead of keeping them (docs/memory.md)"},
-                                  &LayoutChoice::recompute)));
-  keys.push_back(choice_key(
-      {"layout.transport", "",
-       "Transport between workers: shm (shared memory, one host), mpi, or hierarchical (shm within "
-       "hosts, MPI between them); for GPUs NCCL, hierarchical (also auto) or flat (nccl)"},
-      &LayoutChoice::transport));
-  keys.push_back(choice_key({"layout.overlap", "",
-                             "Work that the exchange of gradients overlaps: nothing, the backward "
-                             "pass, or also the other network's work"},
-                            &LayoutChoice::overlap));
   keys.push_back(
-      later(auto_or_whole_key({"layout.buckets", "",
-                               "Buckets of each network's gradients, each sent when its last "
-                               "gradient is computed; more start sooner, fewer wait less often for "
-                               "the wire; auto: 8, on a GPU fewer for a small network"},
-                              &LayoutChoice::buckets, {1, 128})));
+      auto_or_whole_key("layout.data", "workers", &LayoutChoice::data, {1, 65'536},
+                        "Workers that share the micro-batches; auto: all started workers"));
+  keys.push_back(later(
+      choice_key("layout.balance", &LayoutChoice::balance,
+                 "Whether `gangway run` moves micro-batches from slow workers to fast ones, by "
+                 "their step times; off: layout.shares does not change (docs/going-on.md)")));
+  keys.push_back(whole_key(
+      "layout.stages", "chunks", &LayoutChoice::stages, {1, 65'536},
+      "Chunks that each network is cut into, on different workers (docs/pipeline-stages.md)"));
+  keys.push_back(later(choice_key("layout.recompute", &LayoutChoice::recompute,
+                                  "Whether backward recomputes the activations of a network, or of "
+                                  "a chunk, instead of keeping them (docs/memory.md)")));
+  keys.push_back(choice_key(
+      "layout.transport", &LayoutChoice::transport,
+      "Transport between workers: shm (shared memory, one host), mpi, or hierarchical (shm within "
+      "hosts, MPI between them); for GPUs NCCL, hierarchical (also auto) or flat (nccl)"));
+  keys.push_back(choice_key("layout.overlap", &LayoutChoice::overlap,
+                            "Work that the exchange of gradients overlaps: nothing, the backward "
+                            "pass, or also the other network's work"));
+  keys.push_back(
+      later(auto_or_whole_key("layout.buckets", "", &LayoutChoice::buckets, {1, 128},
+                              "Buckets of each network's gradients, each sent when its last "
+                              "gradient is computed; more start sooner, fewer wait less often for "
+                              "the wire; auto: 8, on a GPU fewer for a small network")));
   keys.push_back(later(choice_key(
-      {"layout.schedule", "",
-       "Pipeline schedule of cut networks: fill (no flush between phases), gpipe (all forwards of "
-       "a phase, then its backwards), 1f1b (fill, at most one micro-batch in flight per stage), "
-       "zero-bubble (fill, weight gradients deferred) (docs/pipeline-stages.md)"},
-      &LayoutChoice::schedule)));
+      "layout.schedule", &LayoutChoice::schedule,
+      "Pipeline schedule of cut networks: fill (no flush between phases), gpipe (all forwards of a "
+      "phase, then its backwards), 1f1b (fill, at most one micro-batch in flight per stage), "
+      "zero-bubble (fill, weight gradients deferred) (docs/pipeline-stages.md)")));
   keys.push_back(later(whole_key(
-      {"layout.in_flight", "micro-batches",
-       "Most micro-batches of cut networks whose activations a worker keeps for backward; fewer "
-       "take less memory and wait more; 0: as the schedule needs (docs/pipeline-stages.md)"},
-      &LayoutChoice::in_flight, {0, 65'536})));
+      "layout.in_flight", "micro-batches", &LayoutChoice::in_flight, {0, 65'536},
+      "Most micro-batches of cut networks whose activations a worker keeps for backward; fewer "
+      "take less memory and wait more; 0: as the schedule needs (docs/pipeline-stages.md)")));
   keys.push_back(later(choice_key(
-      {"layout.placement", "",
-       "Chunks of cut networks on the first workers: loop, the first of each network; v, the first "
-       "of the first network and the last of the other networks (docs/pipeline-stages.md)"},
-      &LayoutChoice::placement)));
+      "layout.placement", &LayoutChoice::placement,
+      "Chunks of cut networks on the first workers: loop, the first of each network; v, the first "
+      "of the first network and the last of the other networks (docs/pipeline-stages.md)")));
   Key python = later(file_or_none_key(
       {"layout.python", "",
        "Python environment for your Python classes: its folder, or its bin/python; auto: "
@@ -141,62 +118,52 @@ void add_layout(Keys& keys) {
                             : "has a meaning with networks of your own Python alone; leave it out";
   };
   keys.push_back(std::move(python));
-  keys.push_back(
-      real_key({"layout.timeout_seconds", "seconds", "Deadline of every wait on another worker"},
-               &LayoutChoice::timeout_seconds, {.low = 0.1, .high = 86'400.0}));
+  keys.push_back(real_key("layout.timeout_seconds", "seconds", &LayoutChoice::timeout_seconds,
+                          {.low = 0.1, .high = 86'400.0},
+                          "Deadline of every wait on another worker"));
   keys.push_back(auto_or_whole_key(
-      {"layout.restarts", "",
-       "Most restarts by `gangway run` after losses of a worker, a host, the coordinator or "
-       "mpirun; auto: no limit while the job progresses, else three starts (docs/going-on.md)"},
-      &LayoutChoice::restarts, {0, 1'000'000}, LayoutChoice::kAutoRestarts));
-  keys.push_back(whole_key({"layout.min_workers", "workers",
-                            "Fewest workers with which the job continues when hosts are lost and "
-                            "no spare slots replace them"},
-                           &LayoutChoice::min_workers, {1, 65'536}));
+      "layout.restarts", "", &LayoutChoice::restarts, {0, 1'000'000},
+      "Most restarts by `gangway run` after losses of a worker, a host, the coordinator or mpirun; "
+      "auto: no limit while the job progresses, else three starts (docs/going-on.md)",
+      LayoutChoice::kAutoRestarts));
+  keys.push_back(whole_key("layout.min_workers", "workers", &LayoutChoice::min_workers, {1, 65'536},
+                           "Fewest workers with which the job continues when hosts are lost and no "
+                           "spare slots replace them"));
   keys.push_back(
-      whole_key({"layout.check_steps", "steps",
-                 "Steps from one comparison of the hosts' weight hashes to the next; 0: never"},
-                &LayoutChoice::check_steps, {0, 1'000'000'000}));
+      whole_key("layout.check_steps", "steps", &LayoutChoice::check_steps, {0, 1'000'000'000},
+                "Steps from one comparison of the hosts' weight hashes to the next; 0: never"));
   keys.push_back(choice_key(
-      {"layout.audit", "",
-       "Whether, every check_steps, other workers recompute a random slice of each update"},
-      &LayoutChoice::audit));
+      "layout.audit", &LayoutChoice::audit,
+      "Whether, every check_steps, other workers recompute a random slice of each update"));
 }
 
 void add_checkpoint(Keys& keys) {
-  keys.push_back(
-      real_key({"checkpoint.every_kimg", kKimg, "Interval between checkpoints; 0: not by images"},
-               &CheckpointSpec::every_kimg, kZeroOrMore));
-  keys.push_back(real_key(
-      {"checkpoint.every_seconds", "seconds", "Interval between checkpoints; 0: not by time"},
-      &CheckpointSpec::every_seconds, kZeroOrMore));
-  keys.push_back(whole_key(
-      {"checkpoint.every_steps", "steps", "Interval between checkpoints; 0: not by steps"},
-      &CheckpointSpec::every_steps, {0, 1'000'000'000}));
+  keys.push_back(real_key("checkpoint.every_kimg", kKimg, &CheckpointSpec::every_kimg, kZeroOrMore,
+                          "Interval between checkpoints; 0: not by images"));
+  keys.push_back(real_key("checkpoint.every_seconds", "seconds", &CheckpointSpec::every_seconds,
+                          kZeroOrMore, "Interval between checkpoints; 0: not by time"));
+  keys.push_back(whole_key("checkpoint.every_steps", "steps", &CheckpointSpec::every_steps,
+                           {0, 1'000'000'000}, "Interval between checkpoints; 0: not by steps"));
   keys.push_back(auto_or_whole_key(
-      {"checkpoint.snapshot_steps", "steps",
-       "Interval between snapshots in memory; auto: under 0.5 % of the time, more often if losses "
-       "of processes justify it (docs/snapshots.md); 0: none"},
-      &CheckpointSpec::snapshot_steps, {0, 1'000'000'000}, CheckpointSpec::kAutoSnapshots));
-  keys.push_back(
-      real_key({"checkpoint.snapshot_cost", "",
-                "Share of the time that snapshots may take once the run has lost processes"},
-               &CheckpointSpec::snapshot_cost, {.low = 0.0001, .high = 1.0}));
-  keys.push_back(whole_key({"checkpoint.keep", "", "Newest checkpoints that are kept"},
-                           &CheckpointSpec::keep, {1, 1'000'000}));
+      "checkpoint.snapshot_steps", "steps", &CheckpointSpec::snapshot_steps, {0, 1'000'000'000},
+      "Interval between snapshots in memory; auto: under 0.5 % of the time, more "
+      "often if losses of processes justify it (docs/snapshots.md); 0: none",
+      CheckpointSpec::kAutoSnapshots));
   keys.push_back(real_key(
-      {"checkpoint.keep_every", kKimg,
-       "The first checkpoint of each interval of this length is kept for good; 0: none is"},
-      &CheckpointSpec::keep_every, kZeroOrMore));
-  keys.push_back(
-      whole_key({"checkpoint.keep_best", "",
-                 "Checkpoints with the best scores that are kept as well (docs/evaluation.md); 0: "
-                 "none is"},
-                &CheckpointSpec::keep_best, {0, 1'000'000}));
-  keys.push_back(whole_key({"checkpoint.early_stop.patience", "scores",
-                            "Consecutive scores without a better one after which the run ends with "
-                            "exit code 0; 0: never"},
-                           &CheckpointSpec::early_stop, {0, 1'000'000}));
+      "checkpoint.snapshot_cost", "", &CheckpointSpec::snapshot_cost, {.low = 0.0001, .high = 1.0},
+      "Share of the time that snapshots may take once the run has lost processes"));
+  keys.push_back(whole_key("checkpoint.keep", "", &CheckpointSpec::keep, {1, 1'000'000},
+                           "Newest checkpoints that are kept"));
+  keys.push_back(real_key(
+      "checkpoint.keep_every", kKimg, &CheckpointSpec::keep_every, kZeroOrMore,
+      "The first checkpoint of each interval of this length is kept for good; 0: none is"));
+  keys.push_back(whole_key(
+      "checkpoint.keep_best", "", &CheckpointSpec::keep_best, {0, 1'000'000},
+      "Checkpoints with the best scores that are kept as well (docs/evaluation.md); 0: none is"));
+  keys.push_back(whole_key("checkpoint.early_stop.patience", "scores", &CheckpointSpec::early_stop,
+                           {0, 1'000'000},
+                           "Consecutive scores without a better one after which the run ends with "
+                           "exit code 0; 0: never"));
 }
 
 Key http_key(KeyText text, std::string OutputSpec::*field) {
@@ -214,26 +181,23 @@ Key http_key(KeyText text, std::string OutputSpec::*field) {
 }
 
 void add_output(Keys& keys) {
-  keys.push_back(real_key({"output.tick_kimg", kKimg, "Interval between lines of progress"},
-                          &OutputSpec::tick_kimg, kAboveZero));
-  keys.push_back(real_key(
-      {"output.pictures_kimg", kKimg, "Interval between pictures of fakes; 0: only at the end"},
-      &OutputSpec::pictures_kimg, kZeroOrMore));
-  keys.push_back(whole_key({"output.grid", "pictures", "Side of a picture's grid"},
-                           &OutputSpec::grid, {1, 64}));
+  keys.push_back(real_key("output.tick_kimg", kKimg, &OutputSpec::tick_kimg, kAboveZero,
+                          "Interval between lines of progress"));
+  keys.push_back(real_key("output.pictures_kimg", kKimg, &OutputSpec::pictures_kimg, kZeroOrMore,
+                          "Interval between pictures of fakes; 0: only at the end"));
+  keys.push_back(
+      whole_key("output.grid", "pictures", &OutputSpec::grid, {1, 64}, "Side of a picture's grid"));
   keys.push_back(later(real_key(
-      {"output.histograms_kimg", kKimg,
-       "Interval between sets of TensorBoard histograms (weights, gradients, logits); 0: none"},
-      &OutputSpec::histograms_kimg, kZeroOrMore)));
+      "output.histograms_kimg", kKimg, &OutputSpec::histograms_kimg, kZeroOrMore,
+      "Interval between sets of TensorBoard histograms (weights, gradients, logits); 0: none")));
   keys.push_back(
       later(http_key({"output.http", "",
                       "Address of the run's live page and metrics; auto: for this user alone, at a "
                       "free port of the coordinator's host (docs/metrics.md)"},
                      &OutputSpec::http)));
-  keys.push_back(later(choice_key({"output.http_plain", "",
-                                   "Whether the page and its token pass between hosts without TLS: "
-                                   "for a proxy or tunnel that encrypts"},
-                                  &OutputSpec::http_plain)));
+  keys.push_back(later(choice_key("output.http_plain", &OutputSpec::http_plain,
+                                  "Whether the page and its token pass between hosts without TLS: "
+                                  "for a proxy or tunnel that encrypts")));
   keys.push_back(later(text_key({"output.control", "",
                                  "Where the running job accepts control: auto, a socket for this "
                                  "user alone; off; or an address and port (docs/control.md)"},

@@ -20,6 +20,7 @@ Key for_labels(Key key) {
 }
 
 Key for_families_that_take_it(Key key) {
+  key.description = fmt::format(fmt::runtime(key.description), families_that_take(key.path));
   key.why_refused = [path = key.path](const JobSpec& job) {
     return refuse_unless_taken(path, job);
   };

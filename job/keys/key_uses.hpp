@@ -13,7 +13,8 @@ namespace gangway {
 [[nodiscard]] Key for_images(Key key);
 /// Applies to families with labels.
 [[nodiscard]] Key for_labels(Key key);
-/// Applies to families whose row names the key (ModelFamily::keys).
+/// Applies to families whose row names the key (ModelFamily::keys). `{}` in the key's description
+/// becomes their names.
 [[nodiscard]] Key for_families_that_take_it(Key key);
 /// Applies unless all networks are the user's.
 [[nodiscard]] Key unless_own(Key key);

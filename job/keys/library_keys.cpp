@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "job/keys/library_keys.hpp"
-
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -10,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "job/keys/hashed_file_keys.hpp"
+#include "job/keys/key_lists.hpp"
 #include "job/library/family_library.hpp"
 
 namespace gangway {
@@ -21,8 +20,9 @@ constexpr std::size_t kLongestName = 32;
 
 /// Makes a key for a word of choices(), or the name of a row of the job's library.
 template <typename Field, typename Row>
-Key named_row_key(KeyText text, Field field, std::vector<Row> LibraryRows::*added) {
-  Key key = choice_key(std::move(text), field);
+Key named_row_key(const KeyText& text, Field member, std::vector<Row> LibraryRows::*added) {
+  const auto field = access_to(member);
+  Key key = choice_key(text.path, member, text.description);
   key.set = [field, added, set_ours = key.set](const YamlNode& node, JobSpec& job) -> std::string {
     std::vector<std::string> names;
     for (const auto& choice : choices(field(job))) {
@@ -81,9 +81,8 @@ std::string read_own_recipe(const YamlNode& node, const Recipe*& recipe) {
 
 }  // namespace
 
-Key family_key(KeyText text) {
-  Key key = named_row_key(
-      std::move(text), [](auto& job) -> auto& { return job.model.family; }, &LibraryRows::families);
+Key family_key(const KeyText& text) {
+  Key key = named_row_key(text, &ModelSpec::family, &LibraryRows::families);
   key.set = [set_row = key.set](const YamlNode& node, JobSpec& job) -> std::string {
     if (node.kind == YamlNode::Kind::kScalar && node.text == kOwnFamilyBefore) {
       job.model.family = own_family();
@@ -97,10 +96,8 @@ Key family_key(KeyText text) {
   return key;
 }
 
-Key recipe_key(KeyText text) {
-  Key key = named_row_key(
-      std::move(text), [](auto& job) -> auto& { return job.training.recipe; },
-      &LibraryRows::recipes);
+Key recipe_key(const KeyText& text) {
+  Key key = named_row_key(text, &TrainingSpec::recipe, &LibraryRows::recipes);
   key.type = "choice, or list of names";
   key.set = [set_row = key.set](const YamlNode& node, JobSpec& job) {
     return node.kind == YamlNode::Kind::kSequence ? read_own_recipe(node, job.training.recipe)

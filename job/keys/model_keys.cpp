@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "job/keys/model_keys.hpp"
-
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
@@ -14,9 +12,8 @@
 #include "job/families/families.hpp"
 #include "job/keys/family_texts.hpp"
 #include "job/keys/hashed_file_keys.hpp"
+#include "job/keys/key_lists.hpp"
 #include "job/keys/key_uses.hpp"
-#include "job/keys/library_keys.hpp"
-#include "job/keys/network_keys.hpp"
 #include "job/modules/python_call.hpp"
 #include "job/schema/key_types.hpp"
 
@@ -24,126 +21,89 @@ namespace gangway {
 
 // NOLINTNEXTLINE(readability-function-size): a table
 void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
+  const auto add_taken = [&keys](Key key) {
+    keys.push_back(for_families_that_take_it(later(std::move(key))));
+  };
   keys.push_back(
       family_key({"model.family", "", "Architecture of the networks: " + family_docs()}));
-  keys.push_back(for_images(with_default(
-      whole_key(
-          {"model.resolution", "pixels", "Side of the square images: " + allowed_resolutions()},
-          [](auto& job) -> auto& { return job.model.resolution; }, {1, 4096}),
-      default_resolutions())));
+  keys.push_back(for_images(
+      with_default(whole_key("model.resolution", "pixels", &ModelSpec::resolution, {1, 4096},
+                             "Side of the square images: " + allowed_resolutions()),
+                   default_resolutions())));
   keys.push_back(unless_own(whole_key(
-      {"model.width", "channels",
-       fmt::format("Channels of the layer next to the image ({}); hidden units per layer ({})",
-                   family_names(", ", [](const auto& one) { return !one.is_dense; }),
-                   family_names(", ", [](const auto& one) { return one.is_dense; }))},
-      [](auto& job) -> auto& { return job.model.width; }, {1, 4096})));
-  keys.push_back(for_families_that_take_it(later(whole_key(
-      {"model.blocks", "",
-       fmt::format("Residual blocks of each network at each resolution of its feature maps ({})",
-                   families_that_take("model.blocks"))},
-      [](auto& job) -> auto& { return job.model.blocks; }, {1, 64}))));
-  keys.push_back(for_families_that_take_it(
-      later(whole_key({"model.patch", "pixels",
-                       fmt::format("Side of the square patches that become tokens ({})",
-                                   families_that_take("model.patch"))},
-                      [](auto& job) -> auto& { return job.model.patch; }, {1, 64}))));
-  keys.push_back(for_families_that_take_it(later(whole_key(
-      {"model.attention", "pixels",
-       fmt::format("Side of the feature maps after which each network has attention ({}); 0: none",
-                   families_that_take("model.attention"))},
-      [](auto& job) -> auto& { return job.model.attention; }, {0, 4096}))));
-  keys.push_back(for_families_that_take_it(
-      later(whole_key({"model.widest_side", "pixels",
-                       fmt::format("Feature maps up to this side have the same number of channels; "
-                                   "each doubling above it halves the number ({})",
-                                   families_that_take("model.widest_side"))},
-                      [](auto& job) -> auto& { return job.model.widest_side; }, {4, 4096}))));
-  keys.push_back(for_families_that_take_it(later(choice_key(
-      {"model.attention_everywhere", "",
-       fmt::format("Whether the discriminator has attention after each of its blocks, as in the "
-                   "author's code for 32 pixels with attention 16 ({})",
-                   families_that_take("model.attention_everywhere"))},
-      [](auto& job) -> auto& { return job.model.attends_everywhere; }))));
-  keys.push_back(for_families_that_take_it(later(auto_or_whole_key(
-      {"model.half_precision_sizes", "",
-       fmt::format("How many of the highest resolutions compute in 16 bits if their network does; "
-                   "auto: four for stylegan2 in fp16, else all ({})",
-                   families_that_take("model.half_precision_sizes"))},
-      [](auto& job) -> auto& { return job.model.half_precision_sizes; }, {1, 16}))));
-  keys.push_back(for_families_that_take_it(later(choice_key(
-      {"model.conditioning", "",
-       fmt::format("How the generator's BatchNorms get the label: hierarchical, from a shared "
-                   "embedding and a piece of the noise; shared, from that embedding alone; "
-                   "separate, each from its own embedding ({})",
-                   families_that_take("model.conditioning"))},
-      [](auto& job) -> auto& { return job.model.conditioning; }))));
-  keys.push_back(for_families_that_take_it(
-      later(whole_key({"model.mapping_layers", "",
-                       fmt::format("Dense layers that map noise (and label) to styles ({})",
-                                   families_that_take("model.mapping_layers"))},
-                      [](auto& job) -> auto& { return job.model.mapping_layers; }, {1, 64}))));
-  keys.push_back(for_families_that_take_it(later(auto_or_whole_key(
-      {"model.discriminator_mapping_layers", "",
-       fmt::format(
-           "Dense layers for the label in the discriminator; auto: as model.mapping_layers ({})",
-           families_that_take("model.discriminator_mapping_layers"))},
-      [](auto& job) -> auto& { return job.model.discriminator_mapping_layers; }, {1, 64}))));
-  keys.push_back(for_families_that_take_it(
-      later(whole_key({"model.deviation_group", "examples",
-                       fmt::format("Most examples of a micro-batch in one group of the "
-                                   "discriminator's minibatch standard deviation ({})",
-                                   families_that_take("model.deviation_group"))},
-                      [](auto& job) -> auto& { return job.model.deviation_group; }, {1, 4096}))));
-  keys.push_back(for_families_that_take_it(later(choice_key(
-      {"model.discriminator_residual", "",
-       fmt::format("Whether the discriminator's blocks have skip connections; false: architecture "
-                   "orig of the authors' code ({})",
-                   families_that_take("model.discriminator_residual"))},
-      [](auto& job) -> auto& { return job.model.is_residual; }))));
-  keys.push_back(for_families_that_take_it(later(real_key(
-      {"model.style_mixing", "",
-       fmt::format("Share of generated training examples that take the style of a second noise "
-                   "vector from a random layer on ({})",
-                   families_that_take("model.style_mixing"))},
-      [](auto& job) -> auto& { return job.model.style_mixing; }, kZeroToOne))));
+      "model.width", "channels", &ModelSpec::width, {1, 4096},
+      fmt::format("Channels of the layer next to the image ({}); hidden units per layer ({})",
+                  family_names(", ", [](const auto& one) { return !one.is_dense; }),
+                  family_names(", ", [](const auto& one) { return one.is_dense; })))));
+  add_taken(
+      whole_key("model.blocks", "", &ModelSpec::blocks, {1, 64},
+                "Residual blocks of each network at each resolution of its feature maps ({})"));
+  add_taken(whole_key("model.patch", "pixels", &ModelSpec::patch, {1, 64},
+                      "Side of the square patches that become tokens ({})"));
+  add_taken(
+      whole_key("model.attention", "pixels", &ModelSpec::attention, {0, 4096},
+                "Side of the feature maps after which each network has attention ({}); 0: none"));
+  add_taken(whole_key("model.widest_side", "pixels", &ModelSpec::widest_side, {4, 4096},
+                      "Feature maps up to this side have the same number of channels; each "
+                      "doubling above it halves the number ({})"));
+  add_taken(choice_key("model.attention_everywhere", &ModelSpec::attends_everywhere,
+                       "Whether the discriminator has attention after each of its blocks, as in "
+                       "the author's code for 32 pixels with attention 16 ({})"));
+  add_taken(auto_or_whole_key("model.half_precision_sizes", "", &ModelSpec::half_precision_sizes,
+                              {1, 16},
+                              "How many of the highest resolutions compute in 16 bits if their "
+                              "network does; auto: four for stylegan2 in fp16, else all ({})"));
+  add_taken(choice_key("model.conditioning", &ModelSpec::conditioning,
+                       "How the generator's BatchNorms get the label: hierarchical, from a shared "
+                       "embedding and a piece of the noise; shared, from that embedding alone; "
+                       "separate, each from its own embedding ({})"));
+  add_taken(whole_key("model.mapping_layers", "", &ModelSpec::mapping_layers, {1, 64},
+                      "Dense layers that map noise (and label) to styles ({})"));
+  add_taken(auto_or_whole_key(
+      "model.discriminator_mapping_layers", "", &ModelSpec::discriminator_mapping_layers, {1, 64},
+      "Dense layers for the label in the discriminator; auto: as model.mapping_layers ({})"));
+  add_taken(whole_key("model.deviation_group", "examples", &ModelSpec::deviation_group, {1, 4096},
+                      "Most examples of a micro-batch in one group of the discriminator's "
+                      "minibatch standard deviation ({})"));
+  add_taken(choice_key("model.discriminator_residual", &ModelSpec::is_residual,
+                       "Whether the discriminator's blocks have skip connections; false: "
+                       "architecture orig of the authors' code ({})"));
+  add_taken(real_key("model.style_mixing", "", &ModelSpec::style_mixing, kZeroToOne,
+                     "Share of generated training examples that take the style of a second noise "
+                     "vector from a random layer on ({})"));
   keys.push_back(
-      for_style(later(whole_key({"model.levels", "",
-                                 "Feature maps of the feature network that are compared; johnson "
-                                 "has 1 or 2, a network of your own any number"},
-                                [](auto& job) -> auto& { return job.model.levels; }, {1, 64}))));
+      for_style(later(whole_key("model.levels", "", &ModelSpec::levels, {1, 64},
+                                "Feature maps of the feature network that are compared; johnson "
+                                "has 1 or 2, a network of your own any number"))));
+  keys.push_back(for_noise(whole_key("model.latent", "", &ModelSpec::latent, {1, 65536},
+                                     "Elements of the noise vector")));
   keys.push_back(
-      for_noise(whole_key({"model.latent", "", "Elements of the noise vector"},
-                          [](auto& job) -> auto& { return job.model.latent; }, {1, 65536})));
+      for_codes(later(whole_key("model.codes", "", &ModelSpec::codes, {0, 4096},
+                                "Continuous latent codes, appended to the noise (infogan)"))));
   keys.push_back(for_codes(later(
-      whole_key({"model.codes", "", "Continuous latent codes, appended to the noise (infogan)"},
-                [](auto& job) -> auto& { return job.model.codes; }, {0, 4096}))));
-  keys.push_back(for_codes(later(
-      whole_key({"model.categories", "",
-                 "Number of values of the categorical latent code (infogan); 0: no such code"},
-                [](auto& job) -> auto& { return job.model.categories; }, {0, 4096}))));
+      whole_key("model.categories", "", &ModelSpec::categories, {0, 4096},
+                "Number of values of the categorical latent code (infogan); 0: no such code"))));
   keys.push_back(for_images(with_default(
-      whole_key({"model.channels", "", "Colour channels of the images: 1 is grey, 3 is RGB"},
-                [](auto& job) -> auto& { return job.model.channels; }, {1, 3}),
+      whole_key("model.channels", "", &ModelSpec::channels, {1, 3},
+                "Colour channels of the images: 1 is grey, 3 is RGB"),
       "as in the pictures of images:, pairs: or unpaired:; 3 for stacked:fashion-mnist; else 1")));
   keys.push_back(for_labels(with_default(
-      whole_key({"model.classes", "",
-                 "Labels that the networks are conditioned on; 0 trains without labels"},
-                [](auto& job) -> auto& { return job.model.classes; }, {0, 100'000}),
+      whole_key("model.classes", "", &ModelSpec::classes, {0, 100'000},
+                "Labels that the networks are conditioned on; 0 trains without labels"),
       "the number of labels of images:, unless a network is your own; else 0")));
   keys.push_back(for_families_that_take_it(
-      with_default(choice_key(
-                       {"model.normalization", "", "Normalization in discriminators and encoders"},
-                       [](auto& job) -> auto& { return job.model.normalization; }),
+      with_default(choice_key("model.normalization", &ModelSpec::normalization,
+                              "Normalization in discriminators and encoders"),
                    fmt::format("auto: none with a penalty or family {}, else batch",
                                family_names(" or ", [](const ModelFamily& family) {
                                  return !family.normalizes_by_default;
                                })))));
-  keys.push_back(for_families_that_take_it(choice_key(
-      {"model.activation", "", "Activation in discriminators and encoders; softplus is smooth"},
-      [](auto& job) -> auto& { return job.model.activation; })));
-  keys.push_back(for_families_that_take_it(real_key(
-      {"model.dropout", "", "Share of the discriminator's features that is dropped"},
-      [](auto& job) -> auto& { return job.model.dropout; }, kZeroToBelowOne)));
+  keys.push_back(for_families_that_take_it(
+      choice_key("model.activation", &ModelSpec::activation,
+                 "Activation in discriminators and encoders; softplus is smooth")));
+  keys.push_back(
+      for_families_that_take_it(real_key("model.dropout", "", &ModelSpec::dropout, kZeroToBelowOne,
+                                         "Share of the discriminator's features that is dropped")));
   add_module_keys(recipe, keys);
   add_library_keys(keys);
 }
@@ -156,28 +116,25 @@ constexpr RealBounds kZoomFactors{.low = 1.0, .high = 16.0};
 constexpr RealBounds kHalfTurn{.high = 180.0};
 
 void add_augment_keys(std::vector<Key>& keys) {
-  keys.push_back(for_images(later(real_key(
-      {"data.crop", "",
-       "Side of the random square crop of each real picture, as a share of the picture's side; 1: "
-       "no crop"},
-      [](auto& job) -> auto& { return job.data.augment.crop; }, kAboveZeroToOne))));
-  keys.push_back(for_images(later(real_key(
-      {"data.zoom", "", "Largest factor by which a real picture is magnified; 1: none"},
-      [](auto& job) -> auto& { return job.data.augment.zoom; }, kZoomFactors))));
-  keys.push_back(for_images(later(real_key(
-      {"data.rotation", "degrees",
-       "Largest angle of a real picture's random rotation to either side; the border is reflected"},
-      [](auto& job) -> auto& { return job.data.augment.rotation; }, kHalfTurn))));
-  keys.push_back(for_free_shades(later(real_key(
-      {"data.brightness", "",
-       "Largest difference from 1 of the random factor on a real picture's shades"},
-      [](auto& job) -> auto& { return job.data.augment.brightness; }, kZeroToOne))));
-  keys.push_back(for_free_shades(later(real_key(
-      {"data.contrast", "", "The same for the factor on the shades' distances from their mean"},
-      [](auto& job) -> auto& { return job.data.augment.contrast; }, kZeroToOne))));
-  keys.push_back(for_colours(later(real_key(
-      {"data.saturation", "", "The same for the factor on the colours' distances from grey"},
-      [](auto& job) -> auto& { return job.data.augment.saturation; }, kZeroToOne))));
+  keys.push_back(for_images(later(real_key("data.crop", "", &AugmentSpec::crop, kAboveZeroToOne,
+                                           "Side of the random square crop of each real picture, "
+                                           "as a share of the picture's side; 1: no crop"))));
+  keys.push_back(
+      for_images(later(real_key("data.zoom", "", &AugmentSpec::zoom, kZoomFactors,
+                                "Largest factor by which a real picture is magnified; 1: none"))));
+  keys.push_back(
+      for_images(later(real_key("data.rotation", "degrees", &AugmentSpec::rotation, kHalfTurn,
+                                "Largest angle of a real picture's random rotation to either side; "
+                                "the border is reflected"))));
+  keys.push_back(for_free_shades(later(
+      real_key("data.brightness", "", &AugmentSpec::brightness, kZeroToOne,
+               "Largest difference from 1 of the random factor on a real picture's shades"))));
+  keys.push_back(for_free_shades(
+      later(real_key("data.contrast", "", &AugmentSpec::contrast, kZeroToOne,
+                     "The same for the factor on the shades' distances from their mean"))));
+  keys.push_back(
+      for_colours(later(real_key("data.saturation", "", &AugmentSpec::saturation, kZeroToOne,
+                                 "The same for the factor on the colours' distances from grey"))));
 }
 
 constexpr std::string_view kSizeUnits = "KMGT";
@@ -232,7 +189,7 @@ void add_source_keys(std::vector<Key>& keys) {
       {"data.source", "",
        "Source of the real examples; pictures: see docs/pictures.md; a Python class, "
        "data.py:Faces, with arguments as for model.generator: see docs/python.md"},
-      [](auto& job) -> auto& { return job.data.source; },
+      &DataSpec::source,
       "fashion-mnist, stacked:fashion-mnist, idx:DIR, images:DIR_OR_FILE, toy:ring8, toy:grid25, "
       "pack:DIR; of two sides pairs:DIR_OR_FILE, unpaired:DIR_OR_FILE, edges:fashion-mnist, "
       "classes:fashion-mnist:A,B; FILE.py:CLASS, or a map");
@@ -264,27 +221,22 @@ void add_source_keys(std::vector<Key>& keys) {
 
 void add_data_keys(std::vector<Key>& keys) {
   add_source_keys(keys);
-  keys.push_back(for_images(choice_key(
-      {"data.mirror", "", "Whether half of the real images are flipped left to right"},
-      [](auto& job) -> auto& { return job.data.mirror; })));
-  keys.push_back(for_speed(
-      whole_key({"data.prefetch", "micro-batches", "Micro-batches prepared ahead by the loader"},
-                [](auto& job) -> auto& { return job.data.prefetch; }, {1, 1024})));
-  keys.push_back(for_speed(auto_or_whole_key(
-      {"data.threads", "",
-       "Threads that prepare micro-batches, no more than data.prefetch; auto: the cores of the "
-       "worker that neither compute nor carry messages"},
-      [](auto& job) -> auto& { return job.data.threads; }, {1, kMostThreads})));
-  keys.push_back(cache_key());
   keys.push_back(
-      later(whole_key({"data.limit", "examples",
-                       "Number of examples to train on, from the start of the source (of each "
-                       "side, if unpaired); 0: all"},
-                      [](auto& job) -> auto& { return job.data.limit; }, {0, kMostExamples})));
-  keys.push_back(for_pairs(later(choice_key(
-      {"data.direction", "",
-       "Direction of the translation of a pair: a is its first picture, b its second"},
-      [](auto& job) -> auto& { return job.data.direction; }))));
+      for_images(choice_key("data.mirror", &DataSpec::mirror,
+                            "Whether half of the real images are flipped left to right")));
+  keys.push_back(for_speed(whole_key("data.prefetch", "micro-batches", &DataSpec::prefetch,
+                                     {1, 1024}, "Micro-batches prepared ahead by the loader")));
+  keys.push_back(for_speed(
+      auto_or_whole_key("data.threads", "", &DataSpec::threads, {1, kMostThreads},
+                        "Threads that prepare micro-batches, no more than data.prefetch; auto: the "
+                        "cores of the worker that neither compute nor carry messages")));
+  keys.push_back(cache_key());
+  keys.push_back(later(whole_key("data.limit", "examples", &DataSpec::limit, {0, kMostExamples},
+                                 "Number of examples to train on, from the start of the source (of "
+                                 "each side, if unpaired); 0: all")));
+  keys.push_back(for_pairs(later(
+      choice_key("data.direction", &DataSpec::direction,
+                 "Direction of the translation of a pair: a is its first picture, b its second"))));
   add_augment_keys(keys);
 }
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "job/keys/network_keys.hpp"
-
 #include <algorithm>
 #include <iterator>
 #include <span>
@@ -15,6 +13,7 @@
 #include "job/choices.hpp"
 #include "job/keys/family_texts.hpp"
 #include "job/keys/hashed_file_keys.hpp"
+#include "job/keys/key_lists.hpp"
 #include "job/keys/key_uses.hpp"
 #include "job/keys/schedule_keys.hpp"
 #include "job/models/python_network.hpp"
@@ -28,8 +27,7 @@ namespace {
 using Keys = std::vector<Key>;
 
 /// Makes the key of the map `NETWORK.optimizer.KIND`. Naming another kind starts from its defaults.
-template <typename Network>
-Key optimizer_variant(const std::string& path, Network network, OptimizerKind kind) {
+Key optimizer_variant(const std::string& path, NetworkId id, OptimizerKind kind) {
   std::vector<std::string> names;
   std::vector<std::string> sources;
   for (const OptimizerRow& row : kOptimizers) {
@@ -41,9 +39,9 @@ Key optimizer_variant(const std::string& path, Network network, OptimizerKind ki
   Key key = make_key({path, "", fmt::format("Optimiser: {} or {}", joined(sources, ", "), last)},
                      "map", "one of " + joined(names, ", "));
   key.is_variant = true;
-  key.set = [network, kind](const YamlNode&, JobSpec& job) -> std::string {
-    if (network(job).optimizer.kind != kind) {
-      network(job).optimizer = row_of(kind).defaults;
+  key.set = [id, kind](const YamlNode&, JobSpec& job) -> std::string {
+    if (job.networks[id].optimizer.kind != kind) {
+      job.networks[id].optimizer = row_of(kind).defaults;
     }
     return {};
   };
@@ -52,17 +50,15 @@ Key optimizer_variant(const std::string& path, Network network, OptimizerKind ki
 }
 
 /// Makes the key of `number`, whose field has one number or two.
-template <typename Network>
-Key optimizer_number(const std::string& path, Network network, const OptimizerNumber& number) {
+Key optimizer_number(const std::string& path, NetworkId id, const OptimizerNumber& number) {
   const auto make = [&](const auto& member) {
-    KeyText text{path + "." + std::string(number.name), "", std::string(number.description)};
-    const auto field = [ network, member ](auto& job) -> auto& {
-      return network(job).optimizer.*member;
-    };
+    const std::string name = path + "." + std::string(number.name);
+    const std::string description(number.description);
+    const auto field = of_network(id, member);
     if constexpr (std::is_same_v<decltype(member), double OptimizerSpec::*const&>) {
-      return real_key(std::move(text), field, number.bounds);
+      return real_key(name, "", field, number.bounds, description);
     } else {
-      return pair_key(std::move(text), field, number.bounds);
+      return pair_key({name, "", description}, field, number.bounds);
     }
   };
   return std::visit(make, number.field);
@@ -81,33 +77,29 @@ std::string default_in(const OptimizerRow& row, const OptimizerNumber& number) {
   return own.size() == 1 ? texts.front() : fmt::format("[{}]", joined(texts, ", "));
 }
 
-template <typename Network>
-void add_optimizer(Keys& keys, const std::string& section, Network network,
-                   const OptimizerRow& row) {
+void add_optimizer(Keys& keys, const std::string& section, NetworkId id, const OptimizerRow& row) {
   const OptimizerKind kind = row.kind;
   const std::string path = section + ".optimizer." + std::string(row.name);
   Keys own;
-  own.push_back(optimizer_variant(path, network, kind));
-  own.push_back(real_key(
-      {path + ".lr", "", "Learning rate"},
-      [network](auto& job) -> auto& { return network(job).optimizer.lr; }, kAboveZero));
+  own.push_back(optimizer_variant(path, id, kind));
+  own.push_back(
+      real_key(path + ".lr", "", of_network(id, &OptimizerSpec::lr), kAboveZero, "Learning rate"));
   for (const OptimizerNumber& number : row.numbers) {
-    own.push_back(with_default(optimizer_number(path, network, number), default_in(row, number)));
+    own.push_back(with_default(optimizer_number(path, id, number), default_in(row, number)));
   }
   for (Key& key : own) {
-    key.why_refused = [network, kind](const JobSpec& job) -> std::string {
-      return network(job).optimizer.kind == kind ? "" : "belongs to another optimiser";
+    key.why_refused = [id, kind](const JobSpec& job) -> std::string {
+      return job.networks[id].optimizer.kind == kind ? "" : "belongs to another optimiser";
     };
     keys.push_back(std::move(key));
   }
 }
 
-template <typename Network>
-void add_initialization(Keys& keys, const std::string& section, Network network) {
+void add_initialization(Keys& keys, const std::string& section, NetworkId id) {
   using Kind = InitializationKind;
   const auto add_for = [&](Key key, bool is_deviation) {
-    key.why_refused = [network, is_deviation](const JobSpec& job) -> std::string {
-      const Kind kind = network(job).initialization.kind;
+    key.why_refused = [id, is_deviation](const JobSpec& job) -> std::string {
+      const Kind kind = job.networks[id].initialization.kind;
       const bool is_meant =
           is_deviation ? kind == Kind::kNormal : kind != Kind::kNormal && kind != Kind::kFamily;
       return is_meant
@@ -117,58 +109,50 @@ void add_initialization(Keys& keys, const std::string& section, Network network)
     keys.push_back(later(std::move(key)));
   };
   keys.push_back(later(choice_key(
-      {section + ".initialization", "",
-       "Initial matrices and kernels: the family's, normal with one deviation, xavier (Glorot and "
-       "Bengio, 2010), he (He et al., 2015) or orthogonal (Saxe et al., 2014)"},
-      [network](auto& job) -> auto& { return network(job).initialization.kind; })));
-  add_for(real_key(
-              {section + ".initialization_deviation", "", "Deviation of initialization normal"},
-              [network](auto& job) -> auto& { return network(job).initialization.deviation; },
-              kAboveZero),
+      section + ".initialization", of_network(id, &InitializationSpec::kind),
+      "Initial matrices and kernels: the family's, normal with one deviation, xavier (Glorot and "
+      "Bengio, 2010), he (He et al., 2015) or orthogonal (Saxe et al., 2014)")));
+  add_for(real_key(section + ".initialization_deviation", "",
+                   of_network(id, &InitializationSpec::deviation), kAboveZero,
+                   "Deviation of initialization normal"),
           true);
   add_for(
-      real_key(
-          {section + ".initialization_gain", "",
-           "Factor on all weights of initialization xavier, he or orthogonal; he includes a root "
-           "of 2"},
-          [network](auto& job) -> auto& { return network(job).initialization.gain; }, kAboveZero),
+      real_key(section + ".initialization_gain", "", of_network(id, &InitializationSpec::gain),
+               kAboveZero,
+               "Factor on all weights of initialization xavier, he or orthogonal; he includes a "
+               "root of 2"),
       false);
 }
 
 void add_network(Keys& keys, const std::string& section, NetworkId id, bool is_averaged) {
-  const auto network = [id](auto& job) -> auto& { return job.networks[id]; };
   for (const OptimizerRow& row : kOptimizers) {
-    add_optimizer(keys, section, network, row);
+    add_optimizer(keys, section, id, row);
   }
   add_schedule_keys(keys, section, id, is_averaged);
-  keys.push_back(real_key(
-      {section + ".clip_norm", "", "Largest norm of the whole gradient; 0: no clipping"},
-      [network](auto& job) -> auto& { return network(job).clip_norm; }, kZeroOrMore));
-  keys.push_back(file_or_none_key(
-      {section + ".weights", "", "Weights to begin from, instead of random ones"},
-      [network](auto& job) -> auto& { return network(job).weights; },
-      "none, or a safetensors file as of gangway checkpoints export"));
+  keys.push_back(real_key(section + ".clip_norm", "", of_network(id, &NetworkSpec::clip_norm),
+                          kZeroOrMore, "Largest norm of the whole gradient; 0: no clipping"));
+  keys.push_back(
+      file_or_none_key({section + ".weights", "", "Weights to begin from, instead of random ones"},
+                       of_network(id, &NetworkSpec::weights),
+                       "none, or a safetensors file as of gangway checkpoints export"));
   keys.push_back(later(whole_key(
-      {section + ".lazy_interval", "steps",
-       "Corrects learning rate and betas by n / (n + 1), as for a lazy regulariser every n steps; "
-       "0: only if the network has one (StyleGAN2-ADA's code always corrects)"},
-      [network](auto& job) -> auto& { return network(job).lazy_interval; }, {0, 1'000'000})));
-  add_initialization(keys, section, network);
-  Key frozen = choice_key(
-      {section + ".frozen", "",
-       "Whether the network keeps its weights and runs in evaluation mode"},
-      [network](auto& job) -> auto& { return network(job).is_frozen; });
+      section + ".lazy_interval", "steps", of_network(id, &NetworkSpec::lazy_interval),
+      {0, 1'000'000},
+      "Corrects learning rate and betas by n / (n + 1), as for a lazy regulariser every n steps; "
+      "0: only if the network has one (StyleGAN2-ADA's code always corrects)")));
+  add_initialization(keys, section, id);
+  Key frozen = choice_key(section + ".frozen", of_network(id, &NetworkSpec::is_frozen),
+                          "Whether the network keeps its weights and runs in evaluation mode");
   frozen.is_fingerprinted_at_default = false;
   keys.push_back(std::move(frozen));
 }
 
 /// Makes a key for auto, none, or a number.
 Key ramp_up_key(KeyText text, NetworkId id) {
-  const auto network = [id](auto& job) -> auto& { return job.networks[id]; };
   Key key = make_key(std::move(text), "auto, none or number",
                      fmt::format("auto, none, or {}", text_of(kAboveZero)));
-  key.set = [network](const YamlNode& node, JobSpec& job) -> std::string {
-    RampUp& ramp = network(job).ema_rampup;
+  key.set = [id](const YamlNode& node, JobSpec& job) -> std::string {
+    RampUp& ramp = job.networks[id].ema_rampup;
     if (node.kind == YamlNode::Kind::kScalar && (node.text == "auto" || node.text == "none")) {
       ramp = {.kind = node.text == "auto" ? RampUp::Kind::kHistory : RampUp::Kind::kNone};
       return {};
@@ -179,8 +163,8 @@ Key ramp_up_key(KeyText text, NetworkId id) {
     }
     return read.complaint.empty() ? "" : fmt::format("{}, or auto or none", read.complaint);
   };
-  key.get = [network](const JobSpec& job) {
-    const RampUp& ramp = network(job).ema_rampup;
+  key.get = [id](const JobSpec& job) {
+    const RampUp& ramp = job.networks[id].ema_rampup;
     return ramp.kind == RampUp::Kind::kShare     ? real_text(ramp.share)
            : ramp.kind == RampUp::Kind::kHistory ? std::string("auto")
                                                  : std::string("none");
@@ -190,15 +174,14 @@ Key ramp_up_key(KeyText text, NetworkId id) {
 
 /// Adds the keys of the average of a network's weights.
 void add_average(Keys& keys, const std::string& section, NetworkId id) {
-  const auto network = [id](auto& job) -> auto& { return job.networks[id]; };
   keys.push_back(real_key(
-      {section + ".ema_kimg", kKimg,
-       "Half-life of the moving average of the weights, updated once a step; 0: no average, unless "
-       "schedule.ema raises it"},
-      [network](auto& job) -> auto& { return network(job).ema_kimg; }, kZeroOrMore));
+      section + ".ema_kimg", kKimg, of_network(id, &NetworkSpec::ema_kimg), kZeroOrMore,
+      "Half-life of the moving average of the weights, updated once a step; 0: no average, unless "
+      "schedule.ema raises it"));
   const auto for_averaged = [&](Key key) {
-    key.why_refused = [network](const JobSpec& job) -> std::string {
-      return network(job).is_averaged() ? "" : "has a meaning with an average alone; leave it out";
+    key.why_refused = [id](const JobSpec& job) -> std::string {
+      return job.networks[id].is_averaged() ? ""
+                                            : "has a meaning with an average alone; leave it out";
     };
     keys.push_back(later(std::move(key)));
   };
@@ -207,10 +190,9 @@ void add_average(Keys& keys, const std::string& section, NetworkId id) {
        "Bound on the half-life at first: auto, a decay of at most (1 + n) / (10 + n) after n "
        "updates, about 1/13 of the images so far; a number, that share of them; or none"},
       id));
-  for_averaged(real_key(
-      {section + ".ema_start_kimg", kKimg,
-       "Until then the average equals the weights (BigGAN's code)"},
-      [network](auto& job) -> auto& { return network(job).ema_start_kimg; }, kZeroOrMore));
+  for_averaged(real_key(section + ".ema_start_kimg", kKimg,
+                        of_network(id, &NetworkSpec::ema_start_kimg), kZeroOrMore,
+                        "Until then the average equals the weights (BigGAN's code)"));
 }
 
 /// Refuses keys about training for a frozen network.
@@ -256,15 +238,14 @@ void add_module(Keys& keys, const std::string& network, NetworkId id) {
                    network)},
       "; TorchScript files are no networks any more: load it in a Python class "
       "(examples/python/torchscript.py, docs/python.md)",
-      [id](auto& job) -> auto& { return job.networks[id].module; });
+      of_network(id, &NetworkSpec::module));
 }
 
 /// Makes a key for a word for all networks, or a map by network, which reads and writes `field`. A
 /// network that is not in the map keeps the default.
 template <typename Value>
 Key by_network_key(KeyText text, const Recipe& recipe, Value NetworkSpec::*field) {
-  const Key one = choice_key(
-      text, [field](auto& job) -> auto& { return job.networks[NetworkId{0}].*field; });
+  const Key one = choice_key(text.path, of_network(NetworkId{0}, field), text.description);
   Key key = make_key(std::move(text), "choice, or map by network", one.allowed);
   key.set = [one, field, &recipe](const YamlNode& node, JobSpec& job) -> std::string {
     const auto read_into = [&](const YamlNode& value, NetworkSpec& network) {
@@ -346,7 +327,6 @@ void add_network_keys(const Recipe& recipe, std::vector<Key>& keys) {
   for (const NetworkId id : networks.ids()) {
     const RecipeNetwork& row = recipe.networks[static_cast<std::size_t>(id)];
     const std::string& section = networks[id].name;
-    const auto network = [id](auto& job) -> auto& { return job.networks[id]; };
     const auto first = static_cast<std::ptrdiff_t>(keys.size());
     add_network(keys, section, id, row.is_averaged);
     if (row.is_averaged) {
@@ -354,9 +334,8 @@ void add_network_keys(const Recipe& recipe, std::vector<Key>& keys) {
     }
     if (row.name == recipe.counts) {
       keys.push_back(
-          whole_key({section + ".steps", "",
-                     fmt::format("Updates of the {} per update of the {}", section, recipe.shown)},
-                    [network](auto& job) -> auto& { return network(job).steps; }, {1, 1000}));
+          whole_key(section + ".steps", "", of_network(id, &NetworkSpec::steps), {1, 1000},
+                    fmt::format("Updates of the {} per update of the {}", section, recipe.shown)));
     }
     std::for_each(keys.begin() + first, keys.end(),
                   [&](Key& key) { refuse_where_frozen(id, section, key); });

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "job/keys/placement_keys.hpp"
-
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -10,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "job/keys/key_lists.hpp"
 #include "job/keys/key_uses.hpp"
 
 namespace gangway {

@@ -167,21 +167,22 @@ Key milestones_key(KeyText text, Field field) {
 }
 
 /// Makes the key of `word` in the learning rate's schedule of network `id`.
-Key word_key(const ScheduleWord& word, KeyText text, NetworkId id, const RealBounds& bounds) {
+Key word_key(const ScheduleWord& word, const std::string& path, NetworkId id,
+             const RealBounds& bounds) {
+  const std::string unit(word.unit);
+  const std::string description(word.description);
   constexpr std::uint64_t kMostCycles = 1'000'000;
   const auto make = [&](const auto& member) -> Key {
-    const auto field = [ id, member ](auto& job) -> auto& {
-      return job.networks[id].schedule.*member;
-    };
+    const auto field = of_network(id, member);
     using Member = std::remove_cvref_t<decltype(member)>;
     if constexpr (std::is_same_v<Member, double ScheduleSpec::*>) {
-      return real_key(std::move(text), field, bounds);
+      return real_key(path, unit, field, bounds, description);
     } else if constexpr (std::is_same_v<Member, int ScheduleSpec::*>) {
-      return whole_key(std::move(text), field, {1, kMostCycles});
+      return whole_key(path, unit, field, {1, kMostCycles}, description);
     } else if constexpr (std::is_same_v<Member, Milestones ScheduleSpec::*>) {
-      return milestones_key(std::move(text), field);
+      return milestones_key({path, unit, description}, field);
     } else {
-      return choice_key(std::move(text), field);
+      return choice_key(path, field, description);
     }
   };
   return std::visit(make, word.field);
@@ -191,8 +192,7 @@ Key word_key(const ScheduleWord& word, KeyText text, NetworkId id, const RealBou
 constexpr NetworkId kDrafted{0};
 
 Key drafted_key(const ScheduleWord& word, ScheduleOf of, const RealBounds& bounds) {
-  return word_key(word, {word_of(word, of), std::string(word.unit), std::string(word.description)},
-                  kDrafted, word.is_number ? bounds : word.bounds);
+  return word_key(word, word_of(word, of), kDrafted, word.is_number ? bounds : word.bounds);
 }
 
 std::vector<std::string> words_of(ScheduleOf of) {
@@ -215,10 +215,7 @@ std::string no_such_word(const std::string& given, ScheduleOf of) {
 void add_rate_keys(std::vector<Key>& keys, const std::string& section, NetworkId id) {
   for (const ScheduleWord& word : kScheduleWords) {
     const std::string name = word_of(word, ScheduleOf::kFactor);
-    Key key = word_key(word,
-                       {fmt::format("{}.{}", section, name), std::string(word.unit),
-                        std::string(word.description)},
-                       id, word.bounds);
+    Key key = word_key(word, fmt::format("{}.{}", section, name), id, word.bounds);
     if (!word.is_old) {
       key.is_fingerprinted_at_default = false;
       key.why_refused = [id, &word](const JobSpec& job) {
@@ -307,10 +304,9 @@ void add_schedule_keys(std::vector<Key>& keys, const std::string& network, Netwo
                        bool is_averaged) {
   const std::string section = network + ".schedule";
   add_rate_keys(keys, section, id);
-  Key final_beta2 = real_key(
-      {section + ".final_beta2", "",
-       "Decay of the second moment at the end of the burn-in; 0: unchanged"},
-      [id](auto& job) -> auto& { return job.networks[id].final_beta2; }, kZeroToBelowOne);
+  Key final_beta2 = real_key(section + ".final_beta2", "",
+                             of_network(id, &NetworkSpec::final_beta2), kZeroToBelowOne,
+                             "Decay of the second moment at the end of the burn-in; 0: unchanged");
   final_beta2.is_fingerprinted_at_default = false;
   final_beta2.why_refused = [id](const JobSpec& job) -> std::string {
     return has_second_beta(job.networks[id].optimizer.kind)
@@ -319,22 +315,18 @@ void add_schedule_keys(std::vector<Key>& keys, const std::string& network, Netwo
   };
   keys.push_back(std::move(final_beta2));
   keys.push_back(
-      of_betas(schedule_key(
-                   {section + ".beta1", "",
-                    "Schedule of the first moment's decay, as {decay: cosine, final: 0.9}"},
-                   [id](auto& job) -> auto& { return job.networks[id].beta1_schedule; },
-                   ScheduleOf::kValue, kZeroToBelowOne),
+      of_betas(schedule_key(section + ".beta1", of_network(id, &NetworkSpec::beta1_schedule),
+                            ScheduleOf::kValue, kZeroToBelowOne,
+                            "Schedule of the first moment's decay, as {decay: cosine, final: 0.9}"),
                id));
-  keys.push_back(of_betas(schedule_key(
-                              {section + ".beta2", "", "The same for the second moment"},
-                              [id](auto& job) -> auto& { return job.networks[id].beta2_schedule; },
-                              ScheduleOf::kValue, kZeroToBelowOne),
-                          id));
+  keys.push_back(
+      of_betas(schedule_key(section + ".beta2", of_network(id, &NetworkSpec::beta2_schedule),
+                            ScheduleOf::kValue, kZeroToBelowOne, "The same for the second moment"),
+               id));
   if (is_averaged) {
-    Key ema = schedule_key(
-        {section + ".ema", "", "Schedule of ema_kimg, as {warmup_kimg: 200}"},
-        [id](auto& job) -> auto& { return job.networks[id].ema_schedule; }, ScheduleOf::kValue,
-        kZeroOrMore);
+    Key ema = schedule_key(section + ".ema", of_network(id, &NetworkSpec::ema_schedule),
+                           ScheduleOf::kValue, kZeroOrMore,
+                           "Schedule of ema_kimg, as {warmup_kimg: 200}");
     ema.why_refused = [id](const JobSpec& job) -> std::string {
       return job.networks[id].is_averaged()
                  ? ""

@@ -26,8 +26,11 @@ enum class ScheduleOf { kFactor, kValue };
 /// `final_factor`. Jobs that do not give it keep their fingerprints. A rule checks the numbers
 /// against each other (job/rules/schedule_rules.cpp).
 template <typename Field>
-[[nodiscard]] Key schedule_key(KeyText text, Field field, ScheduleOf of, RealBounds bounds) {
-  Key key = make_key(std::move(text), "none or map", allowed_schedule(of));
+[[nodiscard]] Key schedule_key(std::string path, Field member, ScheduleOf of, RealBounds bounds,
+                               std::string description) {
+  const auto field = access_to(member);
+  Key key =
+      make_key({std::move(path), "", std::move(description)}, "none or map", allowed_schedule(of));
   key.set = [field, of, bounds](const YamlNode& node, JobSpec& job) {
     auto read = read_schedule(node, of, bounds);
     if (read.complaint.empty()) {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "base/hash.hpp"
 #include "job/library/shared_library.hpp"
 #include "job/modules/module_files.hpp"
 
@@ -32,11 +32,7 @@ bool is_library_there(const fs::path& path) {
 struct LibraryBytes {
   std::string rows;
   std::string blocks;  ///< empty: there is no such file
-  [[nodiscard]] std::string hash() const {
-    const std::string bytes = rows + blocks;
-    const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-  }
+  [[nodiscard]] std::string hash() const { return hash_of(rows + blocks); }
 };
 
 LibraryBytes read_both(const fs::path& file) {

@@ -5,7 +5,6 @@
 #include <array>
 #include <map>
 
-#include "base/errors.hpp"
 #include "base/guarded.hpp"
 
 namespace gangway {
@@ -98,14 +97,6 @@ bool judges(std::string_view role) {
 }
 
 const Recipe* default_recipe() { return &recipes().front(); }
-
-const Recipe* recipe_named(std::string_view name) {
-  const auto found = std::ranges::find(recipes(), name, &Recipe::name);
-  if (found == recipes().end()) {
-    throw InvariantError("no recipe is named " + std::string(name));
-  }
-  return &*found;
-}
 
 const Recipe* own_recipe(const std::vector<std::string>& networks) {
   struct Own {

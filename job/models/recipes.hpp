@@ -69,9 +69,6 @@ struct Recipe {
 /// Returns the recipe of a job that names none.
 [[nodiscard]] const Recipe* default_recipe();
 
-/// @throws InvariantError if no recipe has that name
-[[nodiscard]] const Recipe* recipe_named(std::string_view name);
-
 /// Returns the recipe of a job that names its own networks, for training.step. The first network is
 /// shown and averaged by default; the second counts. Takes 1 to 8 names; the same names always give
 /// the same object. Any thread.

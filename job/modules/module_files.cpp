@@ -10,10 +10,10 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "base/hash.hpp"
 #include "base/system/trusted_code.hpp"
 #include "job/modules/python_sources.hpp"
 
@@ -62,11 +62,6 @@ void require_picture(const GivenFile& given, std::string_view bytes) {
     throw ConfigError(fmt::format("{}: {}: is neither PNG nor JPEG; name a PNG or JPEG file",
                                   given.key, given.place->file));
   }
-}
-
-std::string hash_of(const std::string& bytes) {
-  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
 /// Reads the file without a check of its hash.
@@ -149,9 +144,10 @@ void find_sources(const GivenFile& given, const fs::path& beside) {
   }
 }
 
-PythonSources read_hashed(const PythonSpec& spec,
-                          const std::function<void(const fs::path&)>& look) {
-  PythonSources sources = read_python_sources(spec.file, look);
+}  // namespace
+
+PythonSources read_trusted_python(const PythonSpec& spec) {
+  PythonSources sources = read_python_sources(spec.file, require_trusted);
   const std::string call = call_of(spec.python_class, spec.arguments);
   const std::string found = hash_of(call + joined_sources(sources));
   if (!spec.hash.empty() && found != spec.hash) {
@@ -159,14 +155,6 @@ PythonSources read_hashed(const PythonSpec& spec,
                                   spec.key, spec.file, found, spec.hash));
   }
   return sources;
-}
-
-}  // namespace
-
-PythonSources read_python(const PythonSpec& spec) { return read_hashed(spec, {}); }
-
-PythonSources read_trusted_python(const PythonSpec& spec) {
-  return read_hashed(spec, require_trusted);
 }
 
 std::string read_style_file(const Job& job) {

@@ -26,18 +26,17 @@ inline constexpr const char* kPythonFolder = "python";
 void settle_modules(JobSpec& job, const std::filesystem::path& beside);
 
 /// Copies the files into the run directory unless they are there. @throws ConfigError as
-/// read_python; EnvironmentError
+/// read_style_file; EnvironmentError
 void keep_modules(const JobSpec& job, const std::filesystem::path& run);
 
 /// Replaces the job's files by the copies in the run directory, if it has them.
 void use_kept_modules(Job& job, const std::filesystem::path& run);
 
 /// Returns the files of a Python class, by their paths below its folder. @throws ConfigError:
-/// missing, not readable, or other than the job's
-[[nodiscard]] PythonSources read_python(const PythonSpec& spec);
-/// Same, for files that no other user could have written. @throws ConfigError
+/// missing, not readable, other than the job's, or another user could have written them
 [[nodiscard]] PythonSources read_trusted_python(const PythonSpec& spec);
-/// Same, for the style picture. @pre the job has one
+/// Returns the style picture. @pre the job has one
+/// @throws ConfigError: missing, not readable, or other than the job's
 [[nodiscard]] std::string read_style_file(const Job& job);
 
 }  // namespace gangway

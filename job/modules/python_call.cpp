@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text/parse_number.hpp"
 #include "base/text/utf8.hpp"
 #include "job/schema/key_types.hpp"
 
@@ -58,10 +59,8 @@ Json plain_value(const std::string& text, std::string& complaint) {
   }
   const char* begin = text.data() + (text.front() == '+' ? 1 : 0);
   const char* end = text.data() + text.size();
-  std::int64_t whole = 0;
-  if (const auto [stop, error] = std::from_chars(begin, end, whole);
-      stop == end && error == std::errc{}) {
-    return whole;
+  if (const auto whole = parse_number<std::int64_t>({begin, end})) {
+    return *whole;
   }
   double real = 0.0;
   const auto [stop, error] = std::from_chars(begin, end, real);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "job/rules/augment_rules.hpp"
-
 #include <string>
 
 #include <fmt/format.h>
 
 #include "job/choices.hpp"
 #include "job/families/families.hpp"
+#include "job/rules/rule.hpp"
 
 namespace gangway {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "job/rules/data_rules.hpp"
-
 #include <string>
 
 #include <fmt/format.h>
 
 #include "base/text/utf8.hpp"
 #include "job/data_source.hpp"
+#include "job/rules/rule.hpp"
 
 namespace gangway {
 namespace {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "job/rules/discriminator_rules.hpp"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "job/choices.hpp"
+#include "job/rules/rule.hpp"
 
 namespace gangway {
 namespace {

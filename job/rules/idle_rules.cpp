@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "job/rules/idle_rules.hpp"
-
 #include <algorithm>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "job/rules/rule.hpp"
 #include "job/schema/key.hpp"
 
 namespace gangway {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "job/rules/model_rules.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <functional>
@@ -15,6 +13,7 @@
 #include "job/families/families.hpp"
 #include "job/keys/family_texts.hpp"
 #include "job/models/python_network.hpp"
+#include "job/rules/rule.hpp"
 
 namespace gangway {
 namespace {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "job/rules/output_rules.hpp"
-
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "base/text/parse_number.hpp"
 #include "base/this_host.hpp"
 #include "job/http_address.hpp"
+#include "job/rules/rule.hpp"
 
 namespace gangway {
 namespace {
@@ -24,12 +23,9 @@ AddressParts parts_of(std::string_view address) {
   if (colon == std::string_view::npos) {
     return {.host = address};
   }
-  int port = 0;
-  const std::string_view digits = address.substr(colon + 1);
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  const bool is_port =
-      error == std::errc{} && end == digits.data() + digits.size() && port >= 0 && port <= 65'535;
-  return {.host = address.substr(0, colon), .port = is_port ? std::optional(port) : std::nullopt};
+  const auto port = parse_number<int>(address.substr(colon + 1));
+  const bool is_port = port && *port >= 0 && *port <= 65'535;
+  return {.host = address.substr(0, colon), .port = is_port ? port : std::nullopt};
 }
 
 std::string check_control(const JobSpec& job) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "job/rules/placement_rules.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -14,6 +12,7 @@
 
 #include "job/layout/layout.hpp"
 #include "job/layout/stage_cuts.hpp"
+#include "job/rules/rule.hpp"
 
 namespace gangway {
 namespace {

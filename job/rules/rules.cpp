@@ -10,14 +10,7 @@
 #include "job/choices.hpp"
 #include "job/families/families.hpp"
 #include "job/keys/per_recipe.hpp"
-#include "job/rules/augment_rules.hpp"
-#include "job/rules/data_rules.hpp"
-#include "job/rules/discriminator_rules.hpp"
-#include "job/rules/idle_rules.hpp"
-#include "job/rules/model_rules.hpp"
-#include "job/rules/output_rules.hpp"
-#include "job/rules/placement_rules.hpp"
-#include "job/rules/schedule_rules.hpp"
+#include "job/rules/rule.hpp"
 #include "job/transports.hpp"
 
 namespace gangway {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "job/rules/schedule_rules.hpp"
-
 #include <functional>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "job/rules/rule.hpp"
 
 namespace gangway {
 namespace {

@@ -35,7 +35,7 @@ struct Parsed {
 };
 
 template <typename Number>
-Parsed<Number> parse_number(std::string_view digits) {
+Parsed<Number> parse_digits(std::string_view digits) {
   Parsed<Number> parsed;
   const auto [end, error] =
       std::from_chars(digits.data(), digits.data() + digits.size(), parsed.value);
@@ -91,8 +91,8 @@ Read<std::uint64_t> read_whole(const YamlNode& node, const WholeBounds& bounds) 
   if (!digits) {
     return {.complaint = fmt::format("expected a whole number, {}", unlike(node))};
   }
-  const auto parsed = parse_number<std::uint64_t>(*digits);
-  const auto real = parse_number<double>(*digits);
+  const auto parsed = parse_digits<std::uint64_t>(*digits);
+  const auto real = parse_digits<double>(*digits);
   const bool is_whole =
       parsed.error != std::errc::invalid_argument ||
       (real.error == std::errc{} && real.value < 0.0 && real.value == std::floor(real.value));
@@ -108,7 +108,7 @@ Read<std::uint64_t> read_whole(const YamlNode& node, const WholeBounds& bounds) 
 
 Read<double> read_real(const YamlNode& node, const RealBounds& bounds) {
   const auto digits = plain_digits(node);
-  const auto parsed = digits ? parse_number<double>(*digits) : Parsed<double>{};
+  const auto parsed = digits ? parse_digits<double>(*digits) : Parsed<double>{};
   // from_chars takes "inf" and "nan", but not YAML's ".inf". No key allows either.
   if (parsed.error == std::errc::invalid_argument || !std::isfinite(parsed.value)) {
     return {.complaint = fmt::format("expected a number, {}", unlike(node))};

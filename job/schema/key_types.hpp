@@ -1,10 +1,9 @@
 // Makes keys of the types that a job file has: whole numbers, numbers, choices, text. Used by
 // job/keys/key_table.cpp. Pure.
 //
-// A field that can affect weights is a generic lambda, `[](auto& job) -> auto& { return
-// job.training.batch; }`, which gets a Job and serves reading and writing. A field that affects no
-// weight is a pointer to a member, `&LayoutChoice::stages`. So the field's type decides whether its
-// key is in the fingerprint.
+// A field is a pointer to a member, `&TrainingSpec::batch`, or a function such as
+// `of_network(id, &NetworkSpec::steps)`, which gets a Job and serves reading and writing.
+// Its type decides whether its key is in the fingerprint (kChangesWeights).
 #pragma once
 
 #include <array>
@@ -12,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -61,19 +61,29 @@ struct Read {
 [[nodiscard]] std::string joined(const std::vector<std::string>& words, std::string_view separator);
 [[nodiscard]] Key make_key(KeyText text, std::string type, std::string allowed);
 
+/// Returns a function from a job to a field of network `id`, or of a part of the network.
+template <typename Part, typename Value>
+[[nodiscard]] auto of_network(NetworkId id, Value Part::*member) {
+  return [ id, member ](auto& job) -> auto& {
+    auto& network = job.networks[id];
+    auto parts = std::tie(network, network.optimizer, network.schedule, network.initialization);
+    using Whole = std::remove_reference_t<decltype(network)>;
+    return std::get<std::conditional_t<std::is_const_v<Whole>, const Part&, Part&>>(parts).*member;
+  };
+}
+
 /// Returns the part of a job file of type `Part`.
 template <typename Part, typename Whole>
 [[nodiscard]] auto& part_of(Whole& job) {
-  if constexpr (std::same_as<Part, LayoutChoice> || std::same_as<Part, Execution>) {
-    return job.layout;
-  } else if constexpr (std::same_as<Part, CheckpointSpec>) {
-    return job.checkpoint;
-  } else if constexpr (std::same_as<Part, EvaluationSpec>) {
-    return job.evaluation;
-  } else {
-    static_assert(std::same_as<Part, OutputSpec>);
-    return job.output;
-  }
+  using Held = std::conditional_t<std::same_as<Part, Execution>, LayoutChoice, Part>;
+  using Found = std::conditional_t<std::is_const_v<Whole>, const Held&, Held&>;
+  auto& training = job.training;
+  return std::get<Found>(std::tie(job.model, job.data, job.data.augment, job.numerics, job.layout,
+                                  job.checkpoint, job.evaluation, job.output, training,
+                                  training.penalty, training.growth, training.labels,
+                                  training.lecam, training.path_length, training.augment,
+                                  training.autoencoder, training.information, training.translation,
+                                  training.style, training.divergence, training.plateau));
 }
 
 /// Returns a function from a job to its field, for reading and writing.
@@ -90,17 +100,27 @@ template <typename Part, typename Value>
   return [field](auto& job) -> auto& { return part_of<Part>(job).*field; };
 }
 
+/// Whether a field can affect weights. A member of a part outside Job cannot.
+template <typename Field>
+inline constexpr bool kChangesWeights = true;
+template <typename Part, typename Value>
+inline constexpr bool kChangesWeights<Value Part::*> =
+    !(std::derived_from<LayoutChoice, Part> || std::same_as<Part, CheckpointSpec> ||
+      std::same_as<Part, EvaluationSpec> || std::same_as<Part, OutputSpec>);
+
 template <typename Field>
 [[nodiscard]] Key key_of(KeyText text, std::string type, std::string allowed) {
   Key key = make_key(std::move(text), std::move(type), std::move(allowed));
-  key.changes_weights = !std::is_member_object_pointer_v<Field>;
+  key.changes_weights = kChangesWeights<Field>;
   return key;
 }
 
 template <typename Field>
-[[nodiscard]] Key whole_key(KeyText text, Field member, WholeBounds bounds) {
+[[nodiscard]] Key whole_key(std::string path, std::string unit, Field member, WholeBounds bounds,
+                            std::string description) {
   const auto field = access_to(member);
-  Key key = key_of<Field>(std::move(text), "whole number", text_of(bounds));
+  Key key = key_of<Field>({std::move(path), std::move(unit), std::move(description)},
+                          "whole number", text_of(bounds));
   key.set = [field, bounds](const YamlNode& node, JobSpec& job) {
     auto read = read_whole(node, bounds);
     if (read.complaint.empty()) {
@@ -114,9 +134,11 @@ template <typename Field>
 }
 
 template <typename Field>
-[[nodiscard]] Key real_key(KeyText text, Field member, RealBounds bounds) {
+[[nodiscard]] Key real_key(std::string path, std::string unit, Field member, RealBounds bounds,
+                           std::string description) {
   const auto field = access_to(member);
-  Key key = key_of<Field>(std::move(text), "number", text_of(bounds));
+  Key key = key_of<Field>({std::move(path), std::move(unit), std::move(description)}, "number",
+                          text_of(bounds));
   key.set = [field, bounds](const YamlNode& node, JobSpec& job) {
     auto read = read_real(node, bounds);
     if (read.complaint.empty()) {
@@ -147,7 +169,7 @@ template <typename Field>
 
 /// Makes a key whose value is one of the words of `choices(Value)`.
 template <typename Field>
-[[nodiscard]] Key choice_key(KeyText text, Field member) {
+[[nodiscard]] Key choice_key(std::string path, Field member, std::string description) {
   const auto field = access_to(member);
   using Value = std::remove_cvref_t<decltype(field(std::declval<JobSpec&>()))>;
   const auto all = choices(Value{});
@@ -155,7 +177,8 @@ template <typename Field>
   for (const auto& choice : all) {
     available.emplace_back(choice.name);
   }
-  Key key = key_of<Field>(std::move(text), std::same_as<Value, bool> ? "true or false" : "choice",
+  Key key = key_of<Field>({std::move(path), "", std::move(description)},
+                          std::same_as<Value, bool> ? "true or false" : "choice",
                           joined(available, ", "));
   key.set = [field, all, available](const YamlNode& node, JobSpec& job) -> std::string {
     for (const auto& choice : all) {
@@ -189,10 +212,11 @@ template <typename Field>
 
 /// Makes a key for `auto` or a whole number; the field has `automatic` for auto.
 template <typename Field>
-[[nodiscard]] Key auto_or_whole_key(KeyText text, Field member, WholeBounds bounds,
+[[nodiscard]] Key auto_or_whole_key(std::string path, std::string unit, Field member,
+                                    WholeBounds bounds, std::string description,
                                     std::int64_t automatic = 0) {
   const auto field = access_to(member);
-  Key key = whole_key(std::move(text), member, bounds);
+  Key key = whole_key(std::move(path), std::move(unit), member, bounds, std::move(description));
   key.type = "auto or whole number";
   key.set = [field, automatic, set_number = key.set](const YamlNode& node,
                                                      JobSpec& job) -> std::string {

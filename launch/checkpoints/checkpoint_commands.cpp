@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/checkpoints/checkpoint_commands.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -29,6 +27,7 @@
 #include "checkpoint/tools/report.hpp"
 #include "job/file/parse.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
+#include "launch/process/command_list.hpp"
 #include "launch/process/environment.hpp"
 #include "run/run_start.hpp"
 

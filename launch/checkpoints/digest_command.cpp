@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/checkpoints/digest_command.hpp"
-
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -15,6 +13,7 @@
 #include "checkpoint/tools/digest.hpp"
 #include "checkpoint/tools/report.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
+#include "launch/process/command_list.hpp"
 
 namespace gangway::launch {
 namespace {

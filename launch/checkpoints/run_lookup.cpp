@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/text/parse_number.hpp"
 #include "checkpoint/store/scan.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_files.hpp"
@@ -22,11 +22,8 @@ RunReference parse_run_reference(const std::string& text) {
   if (at == std::string::npos || fs::is_directory(text)) {
     return {.run = text, .step = std::nullopt};
   }
-  std::int64_t step = -1;
-  const char* first = text.data() + at + 1;
-  const char* last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(first, last, step);
-  if (error != std::errc{} || end != last || step < 0) {
+  const auto step = parse_number<std::int64_t>(text.substr(at + 1));
+  if (!step || *step < 0) {
     throw ConfigError(fmt::format("'{}': after @ comes the step of a checkpoint, as in {}@120",
                                   text, text.substr(0, at)));
   }

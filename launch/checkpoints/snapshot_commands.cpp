@@ -21,6 +21,7 @@
 #include "launch/checkpoints/run_lookup.hpp"
 #include "launch/checkpoints/snapshot_list.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
+#include "launch/process/command_list.hpp"
 #include "launch/process/environment.hpp"
 #include "run/run_files.hpp"
 #include "run/run_lock.hpp"

@@ -6,11 +6,8 @@
 #include <string>
 
 #include "checkpoint/snapshots/snapshot_runs.hpp"
-#include "launch/process/command_line.hpp"
 
 namespace gangway::launch {
-
-void add_snapshot_commands(CLI::App& app, CommandLine& line);
 
 /// Returns "up to step 480, 12.3 MiB in /dev/shm, last used 3 h ago, kept for another 7 days; to
 /// free it: …/gangway snapshots rm /…/runs/00000-first", or says that they are in use.

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/data/data_bench_command.hpp"
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -29,6 +27,7 @@
 #include "data/open_dataset.hpp"
 #include "job/file/parse.hpp"
 #include "launch/data/followed_data.hpp"
+#include "launch/process/command_list.hpp"
 
 namespace gangway::launch {
 namespace {

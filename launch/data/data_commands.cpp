@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/data/data_commands.hpp"
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -23,9 +21,8 @@
 #include "data/survey.hpp"
 #include "data/two_sides.hpp"
 #include "gan/pictures/png.hpp"
-#include "launch/data/data_bench_command.hpp"
-#include "launch/data/pack_command.hpp"
 #include "launch/data/require_there.hpp"
+#include "launch/process/command_list.hpp"
 
 namespace gangway::launch {
 namespace {

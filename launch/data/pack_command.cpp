@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/data/pack_command.hpp"
-
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -18,6 +16,7 @@
 #include "data/kept/write_pack.hpp"
 #include "job/data_source.hpp"
 #include "launch/data/require_there.hpp"
+#include "launch/process/command_list.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -17,6 +17,7 @@
 #include "launch/process/end_requests.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/process/temporary_folder.hpp"
+#include "run/json_members.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -28,10 +29,6 @@ constexpr const char* kFitRun = "fit";
 /// written during the others.
 constexpr int kSteps = 5;
 constexpr int kSaved = 2;
-
-double number_in(const json& tick, const char* name) {
-  return tick.contains(name) && tick[name].is_number() ? tick[name].get<double>() : 0.0;
-}
 
 /// Returns a number for each worker; `otherwise` if the tick has none by rank (many workers).
 std::vector<double> by_rank(const json& tick, const char* name, int workers, double otherwise) {

@@ -21,8 +21,8 @@
 #include <torch/version.h>
 
 #include "base/errors.hpp"
+#include "base/hash.hpp"
 #include "base/system/trusted_code.hpp"
-#include "checkpoint/files/hash.hpp"
 #include "checkpoint/format/safetensors.hpp"
 #include "job/choices.hpp"
 #include "launch/model/files/sha256.hpp"
@@ -210,7 +210,7 @@ void load_feature_weights(gan::LeNet& lenet, const std::filesystem::path& file) 
                       ": the weights of FD-LeNet are not there; give their place with --features");
   }
   const checkpoint::SafetensorsFile weights(file);
-  const std::string hash = checkpoint::hash_of(weights.contents());
+  const std::string hash = hash_of(weights.contents());
   if (hash != kFeatureWeightsHash) {
     throw ConfigError(file.string() +
                       ": these are not the weights that define FD-LeNet (XXH3-128 " + hash +

@@ -11,6 +11,7 @@
 
 #include "checkpoint/store/scores.hpp"
 #include "gan/evaluation/class_shares.hpp"
+#include "gan/evaluation/frechet.hpp"
 #include "gan/evaluation/kernel_distance.hpp"
 #include "gan/evaluation/precision_recall.hpp"
 #include "gan/evaluation/sliced_wasserstein.hpp"

@@ -15,6 +15,7 @@
 #include "base/errors.hpp"
 #include "checkpoint/store/scores.hpp"
 #include "data/open_dataset.hpp"
+#include "gan/evaluation/picture_batch.hpp"
 #include "gan/pictures/png.hpp"
 #include "gan/python/python_step.hpp"
 #include "gan/python/step_batch.hpp"
@@ -76,19 +77,11 @@ void write_shown(TrainedJob& trained, const SampleOptions& options) {
   const std::unique_ptr<data::Dataset> dataset = data_of(trained.job);
   const gan::PythonStep::Shown shown = step_of(trained)->show(
       gan::step_batch(trained.job, *dataset, 0, std::int64_t{columns} * columns));
-  const at::Tensor& pictures = shown.pictures;
   if (!shown.wav.empty()) {
     write_file_atomically(std::filesystem::path(options.picture).replace_extension(".wav"),
                           shown.wav);
   }
-  pictures::write_png_grid(
-      options.picture,
-      {.pixels = {pictures.const_data_ptr<float>(), static_cast<std::size_t>(pictures.numel())},
-       .count = static_cast<int>(pictures.size(0)),
-       .channels = static_cast<int>(pictures.size(1)),
-       .height = static_cast<int>(pictures.size(2)),
-       .width = static_cast<int>(pictures.size(3))},
-      columns);
+  pictures::write_png_grid(options.picture, gan::batch_of(shown.pictures), columns);
   fmt::print("{}: what show() of {} makes of the first examples at step {}\n",
              options.picture.string(), trained.directory.string(), trained.step);
 }

@@ -12,6 +12,7 @@
 
 #include "base/errors.hpp"
 #include "gan/evaluation/generate.hpp"
+#include "gan/evaluation/picture_batch.hpp"
 #include "gan/evaluation/translate.hpp"
 #include "gan/evaluation/truncation.hpp"
 #include "gan/pictures/captions.hpp"
@@ -113,20 +114,9 @@ void write_singly(const std::filesystem::path& folder, const at::Tensor& picture
         fmt::format("{}: cannot be made: {}", folder.string(), failure.message()));
   }
   for (std::int64_t i = 0; i < pictures.size(0); ++i) {
-    const at::Tensor one = pictures[i].contiguous();
-    pictures::write_png_grid(
-        folder / fmt::format("{:04}.png", i),
-        {.pixels = {one.const_data_ptr<float>(), static_cast<std::size_t>(one.numel())},
-         .count = 1,
-         .channels = static_cast<int>(one.size(0)),
-         .height = static_cast<int>(one.size(1)),
-         .width = static_cast<int>(one.size(2))},
-        1);
+    const at::Tensor one = pictures.narrow(0, i, 1).contiguous();
+    pictures::write_png_grid(folder / fmt::format("{:04}.png", i), gan::batch_of(one), 1);
   }
-}
-
-std::span<const float> values_of(const at::Tensor& tensor) {
-  return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
 }
 
 /// Rejects options that contradict each other or the job.
@@ -167,11 +157,7 @@ void require_sense(const SampleOptions& options, const JobSpec& job) {
 /// @param captions  one per picture; empty: none
 void write_grid(const std::filesystem::path& file, const at::Tensor& examples, int columns,
                 const std::vector<std::string>& captions) {
-  const pictures::ImageBatch images{.pixels = values_of(examples),
-                                    .count = static_cast<int>(examples.size(0)),
-                                    .channels = static_cast<int>(examples.size(1)),
-                                    .height = static_cast<int>(examples.size(2)),
-                                    .width = static_cast<int>(examples.size(3))};
+  const pictures::ImageBatch images = gan::batch_of(examples);
   pictures::write_png(file, captions.empty()
                                 ? pictures::arrange_grid(images, columns)
                                 : pictures::arrange_captioned(images, columns, captions));
@@ -203,7 +189,7 @@ void sample(const SampleOptions& options) {
   if (!options.single.empty()) {
     write_singly(options.single, examples);
   } else if (run.job.model.family->makes_points) {
-    const pictures::ScatterLayer layer{.points = values_of(examples)};
+    const pictures::ScatterLayer layer{.points = gan::values_of(examples)};
     pictures::write_png_scatter(options.picture, {&layer, 1});
   } else {
     write_grid(options.picture, examples,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/text/parse_number.hpp"
 #include "launch/model/commands.hpp"
 
 namespace gangway::launch {
@@ -17,12 +16,11 @@ constexpr std::size_t kMaxSeeds = 65'536;
 }
 
 std::uint64_t parse_seed(std::string_view digits, std::string_view text) {
-  std::uint64_t seed = 0;
-  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), seed);
-  if (digits.empty() || failure != std::errc() || end != digits.data() + digits.size()) {
+  const auto seed = parse_number<std::uint64_t>(digits);
+  if (!seed) {
     refuse(text, fmt::format("'{}' is not a number from 0 to 18446744073709551615", digits));
   }
-  return seed;
+  return *seed;
 }
 
 }  // namespace

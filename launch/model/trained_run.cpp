@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "launch/model/trained_run.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <vector>
@@ -9,7 +10,7 @@
 
 #include "base/errors.hpp"
 #include "checkpoint/format/manifest.hpp"
-#include "checkpoint/store/checkpoint_reader.hpp"
+#include "checkpoint/format/stored_state.hpp"
 #include "checkpoint/store/scan.hpp"
 #include "gan/evaluation/generate.hpp"
 #include "job/families/families.hpp"
@@ -59,23 +60,31 @@ std::string stored_name(const std::string& name, WeightVersion weights) {
              : name.substr(0, slash) + kAverageSuffix + name.substr(slash);
 }
 
-void load_values(gan::Network& network, const checkpoint::CheckpointReader& reader,
-                 WeightVersion weights, const std::string& where) {
+void load_values(gan::Network& network, checkpoint::StoredState& state, WeightVersion weights,
+                 const std::string& where) {
+  std::vector<std::byte> bytes;
+  const auto load = [&](const std::string& name, at::Tensor& target) {
+    const checkpoint::StoredTensor& stored = state.require(stored_name(name, weights));
+    bytes.resize(static_cast<std::size_t>(stored.num_bytes()));
+    state.read_row_major(stored, bytes);
+    load_tensor({.name = stored.name, .type = stored.type, .shape = stored.shape, .bytes = bytes},
+                target, where);
+  };
   for (const gan::Network::NamedParameter& named : network.parameters()) {
-    load_tensor(reader.require(stored_name(named.name, weights)), named.parameter->tensor, where);
+    load(named.name, named.parameter->tensor);
   }
   for (const gan::Network::NamedStatistic& named : network.statistics()) {
-    load_tensor(reader.require(stored_name(named.name, weights)), named.statistic->running, where);
+    load(named.name, named.statistic->running);
   }
 }
 
 /// @param choice  nullopt: all networks if the job has its own step, which calls them; else the
 /// shown network
 TrainedJob load_networks(const fs::path& checkpoint, const std::optional<NetworkChoice>& choice) {
-  const checkpoint::CheckpointReader reader(checkpoint);
+  checkpoint::StoredState state(checkpoint);
   // Uses the checkpoint's copy of the job: the weights belong to that model, even if job.yaml has
   // changed.
-  const checkpoint::Manifest& manifest = reader.manifest();
+  const checkpoint::Manifest& manifest = state.manifest();
   const fs::path run = fs::absolute(checkpoint).parent_path().parent_path();
   JobSpec job = parse_job(manifest.job_yaml, checkpoint.string() + " (job)", run,
                           checkpoint / checkpoint::kManifestName);
@@ -89,12 +98,12 @@ TrainedJob load_networks(const fs::path& checkpoint, const std::optional<Network
   for (const NetworkId id : networks.ids()) {
     gan::Network& network = networks[id];
     const std::string first = network.parameters().front().name;
-    const bool has_average = reader.find(stored_name(first, WeightVersion::kAverage)) != nullptr;
+    const bool has_average = state.find(stored_name(first, WeightVersion::kAverage)) != nullptr;
     weights.add(has_average && (!choice || choice->weights == WeightVersion::kAverage)
                     ? WeightVersion::kAverage
                     : WeightVersion::kLast);
     if (id == chosen || (!choice && job.training.step.is_python())) {
-      load_values(network, reader, weights[id], checkpoint.string());
+      load_values(network, state, weights[id], checkpoint.string());
       network.grow_to(job.growth_level(manifest.images));
     }
   }

@@ -25,6 +25,7 @@
 #include "base/shared_segment.hpp"
 #include "base/system/poll_until.hpp"
 #include "base/this_host.hpp"
+#include "launch/process/command_list.hpp"
 #include "launch/process/command_output.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/process/temporary_folder.hpp"

@@ -12,7 +12,6 @@
 
 #include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
-#include "launch/process/command_line.hpp"
 #include "launch/process/command_output.hpp"
 
 namespace gangway::launch {
@@ -60,9 +59,5 @@ std::chrono::duration<double> require_ready_hosts(MpirunRequest job,
 
 /// Parses the output of `gangway count-gpus`; 0: no output.
 [[nodiscard]] int gpus_in(const std::string& said);
-
-/// Adds the hidden commands `gangway check-host`, the check of one of its ranks, `gangway
-/// ask-hosts`, and `gangway count-gpus`.
-void add_host_commands(CLI::App& app, CommandLine& line);
 
 }  // namespace gangway::launch

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <memory>
 #include <optional>
 
@@ -14,6 +13,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "base/text/parse_number.hpp"
 #include "base/this_host.hpp"
 
 namespace gangway::launch {
@@ -40,12 +40,11 @@ std::string_view take_until(std::string_view& text, std::string_view ends) {
 }
 
 int parse_slots(std::string_view value, std::string_view line) {
-  int slots = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), slots);
-  if (error != std::errc{} || end != value.data() + value.size() || slots < 0) {
+  const auto slots = parse_number<int>(value);
+  if (!slots || *slots < 0) {
     throw ConfigError(fmt::format("hostfile: '{}': slots= needs a number of at least 0", line));
   }
-  return slots;
+  return *slots;
 }
 
 /// Returns nullopt for a line without a host.

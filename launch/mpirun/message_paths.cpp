@@ -14,12 +14,6 @@ namespace {
 
 constexpr double kSegmentBytes = 4.0 * 1024.0 * 1024.0;  // per rank, for vader (Open MPI 4.1.4)
 
-struct InterfacesTraits {
-  using type = ifaddrs*;
-  static type null() noexcept { return nullptr; }
-  static void release(type interfaces) noexcept { ::freeifaddrs(interfaces); }
-};
-
 }  // namespace
 
 void require_network_interface() {
@@ -27,7 +21,7 @@ void require_network_interface() {
   if (::getifaddrs(&list) != 0) {
     return;  // unknown: mpirun reports a fault itself
   }
-  const UniqueHandle<InterfacesTraits> owner(list);
+  const UniqueHandle<ifaddrs*, ::freeifaddrs> owner(list);
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
     const bool has_address = entry->ifa_addr != nullptr && (entry->ifa_addr->sa_family == AF_INET ||
                                                             entry->ifa_addr->sa_family == AF_INET6);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/mpirun/ranks_command.hpp"
-
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -15,6 +13,7 @@
 #include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/child.hpp"
+#include "launch/process/command_list.hpp"
 #include "launch/process/temporary_folder.hpp"
 
 namespace gangway::launch {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "launch/mpirun/slurm_allocation.hpp"
 
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/text/parse_number.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -21,12 +21,11 @@ EnvironmentError odd_value(std::string_view what, std::string_view value) {
 
 /// Parses a number. @throws EnvironmentError unless all of `text` is a number of at least 0.
 int slurm_number(std::string_view text, std::string_view what, std::string_view whole) {
-  int value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 0 || value > kMostHosts) {
+  const auto value = parse_number<int>(text);
+  if (!value || *value < 0 || *value > kMostHosts) {
     throw odd_value(what, whole);
   }
-  return value;
+  return *value;
 }
 
 /// Splits a list at commas outside brackets.

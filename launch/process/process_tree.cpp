@@ -15,6 +15,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/text/parse_number.hpp"
+
 namespace gangway::launch {
 namespace {
 
@@ -46,13 +48,8 @@ std::multimap<pid_t, Descendant> processes_by_parent() {
   std::error_code failure;
   for (auto entry = fs::directory_iterator("/proc", failure);
        !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
-    const std::string name = entry->path().filename().string();
-    pid_t pid = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error != std::errc{} || end != name.data() + name.size()) {
-      continue;
-    }
-    if (const auto process = read_process(pid)) {
+    const auto pid = parse_number<pid_t>(entry->path().filename().native());
+    if (const auto process = pid ? read_process(*pid) : std::nullopt) {
       found.emplace(process->parent, process->self);
     }
   }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/report/advise_command.hpp"
-
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -14,6 +12,7 @@
 
 #include "base/errors.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
+#include "launch/process/command_list.hpp"
 #include "report/advice/advice.hpp"
 #include "report/run_view/run_records.hpp"
 

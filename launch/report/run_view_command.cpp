@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/report/run_view_command.hpp"
-
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -8,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "launch/process/command_list.hpp"
 #include "report/run_view/run_view.hpp"
 
 namespace gangway::launch {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "launch/run/run_commands.hpp"
-
 #include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
+#include "launch/process/command_list.hpp"
 #include "launch/process/positive_number.hpp"
 #include "launch/run/run_job.hpp"
 #include "launch/run/train.hpp"

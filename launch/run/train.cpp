@@ -13,6 +13,7 @@
 
 #include "base/errors.hpp"
 #include "base/process_identity.hpp"
+#include "base/text/parse_number.hpp"
 #include "base/this_host.hpp"
 #include "job/choices.hpp"
 #include "job/file/parse.hpp"
@@ -29,13 +30,12 @@ namespace {
 constexpr std::chrono::seconds kTetherPatience{30};
 
 int number(const std::string& name, const std::string& text) {
-  int value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 0) {
+  const auto value = parse_number<int>(text);
+  if (!value || *value < 0) {
     throw EnvironmentError(fmt::format(
         "{}='{}' is no rank: start with mpirun, srun --mpi=pmix or gangway run", name, text));
   }
-  return value;
+  return *value;
 }
 
 /// Blocks signals until the rank can handle them, so that they neither kill it nor get lost.

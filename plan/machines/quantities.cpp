@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text/parse_number.hpp"
+
 namespace gangway::plan {
 namespace {
 
@@ -53,10 +55,8 @@ std::optional<double> parse_with(const std::string& text, std::span<const Unit> 
 }  // namespace
 
 std::optional<int> parse_count(const std::string& text) {
-  int value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && rest == end && value >= 1 ? std::optional(value) : std::nullopt;
+  const auto count = parse_number<int>(text);
+  return count && *count >= 1 ? count : std::nullopt;
 }
 
 std::optional<double> parse_amount(const std::string& text) {

@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <fstream>
+#include <ranges>
 #include <sstream>
+#include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -46,127 +50,176 @@ Operation operation_named(const std::string& name) {
   return found->first;
 }
 
-json json_of(const Timing& timing) {
-  return {{"seconds", timing.seconds}, {"scatter", timing.scatter}};
+/// How the file holds a member.
+struct Rule {
+  int least = 0;             ///< of a count
+  bool is_optional = false;  ///< the file omits the default
+};
+
+template <typename Type, typename Struct>
+concept Is = std::same_as<std::remove_const_t<Type>, Struct>;
+
+// Each for_each calls `it(name, member, rule)` for the members in the order of reading.
+
+void for_each(Is<Timing> auto& timing, const auto& it) {
+  it("seconds", timing.seconds);
+  it("scatter", timing.scatter);
 }
 
-double seconds_in(const json& from) {
-  const auto value = from.get<double>();
-  if (!std::isfinite(value) || value < 0.0) {
-    throw std::invalid_argument(fmt::format("a time of {} s cannot be", value));
+void for_each(Is<BucketSize> auto& bucket, const auto& it) {
+  it("elements", bucket.elements);
+  it("first_block", bucket.first_block);
+}
+
+void for_each(Is<NetworkCost> auto& network, const auto& it) {
+  it("name", network.name);
+  it("parameters", network.parameters);
+  it("arena_elements", network.arena_elements);
+  it("moments", network.moments);
+  it("is_averaged", network.is_averaged);
+  it("is_frozen", network.is_frozen);
+  it("update", network.update);
+  it("buckets", network.buckets);
+}
+
+void for_each(Is<InstructionCost> auto& cost, const auto& it) {
+  it("operation", cost.operation);
+  it("network", cost.network);
+  it("phase", cost.phase);
+  it("pass", cost.pass);
+  it("node", cost.node);
+  it("time", cost.time);
+}
+
+void for_each(Is<BlockCost> auto& cost, const auto& it) {
+  it("network", cost.network);
+  it("block", cost.block);
+  it("forward", cost.forward);
+  it("input_gradient", cost.input_gradient);
+  it("weight_gradient", cost.weight_gradient);
+  it("kept_bytes", cost.kept_bytes);
+  it("output_bytes", cost.output_bytes);
+  it("parameters", cost.parameters);
+}
+
+void for_each(Is<MemoryCost> auto& memory, const auto& it) {
+  it("process_bytes", memory.process_bytes);
+  it("working_bytes", memory.working_bytes);
+  it("other_bytes", memory.other_bytes);
+}
+
+void for_each(Is<OwnPhase> auto& phase, const auto& it) {
+  it("name", phase.name);
+  it("networks", phase.networks);
+  it("repeats", phase.repeats, {.least = 1});
+  it("interval", phase.interval, {.least = 1});
+  it("takes_reals", phase.takes_reals);
+}
+
+void for_each(Is<Profile> auto& profile, const auto& it) {
+  it("job", profile.job);
+  it("costs_hash", profile.costs_hash);
+  it("model_hash", profile.model_hash);
+  it("date", profile.date);
+  it("host", profile.host);
+  it("processor", profile.processor);
+  it("libtorch", profile.libtorch);
+  it("cores", profile.cores, {.least = 1});
+  it("devices", profile.devices, {.is_optional = true});
+  it("memory_bytes", profile.memory_bytes);
+  it("images_per_microbatch", profile.images_per_microbatch, {.least = 1});
+  it("threads", profile.threads, {.least = 1});
+  it("networks", profile.networks);
+  it("instructions", profile.instructions);
+  it("blocks", profile.blocks);
+  it("together", profile.together);
+  it("step", profile.step);
+  it("step_microbatches", profile.step_microbatches, {.least = 1});
+  it("data_seconds_per_image", profile.data_seconds_per_image);
+  it("add_seconds_per_byte", profile.add_seconds_per_byte);
+  it("wake_seconds", profile.wake_seconds);
+  it("memory", profile.memory);
+  it("links", profile.links, {.is_optional = true});
+  it("own_phases", profile.own_phases, {.is_optional = true});
+}
+
+/// Whether the JSON library itself writes and reads the type.
+template <typename Value>
+constexpr bool kIsPlain = std::is_arithmetic_v<Value> || std::same_as<Value, std::string> ||
+                          std::same_as<Value, std::vector<std::string>>;
+
+template <typename Value>
+json json_of(const Value& value) {
+  json out;
+  if constexpr (kIsPlain<Value>) {
+    out = value;
+  } else if constexpr (std::same_as<Value, Operation>) {
+    out = name_of_operation(value);
+  } else if constexpr (std::same_as<Value, std::optional<comm::LinkTable>>) {
+    out = json::parse(comm::to_json(*value));
+  } else if constexpr (std::ranges::range<Value>) {
+    out = json::array();
+    for (const auto& one : value) {
+      out.push_back(json_of(one));
+    }
+  } else {
+    for_each(value, [&out](const char* name, const auto& member, Rule rule = {}) {
+      if (!rule.is_optional || member != std::decay_t<decltype(member)>{}) {
+        out[name] = json_of(member);
+      }
+    });
   }
-  return value;
+  return out;
 }
 
-Timing timing_in(const json& from) {
-  return {.seconds = seconds_in(from.at("seconds")), .scatter = seconds_in(from.at("scatter"))};
-}
+void require_sound(const auto& /*value*/) {}
 
-template <typename Count>
-Count count_in(const json& from, Count least = 0) {
-  const auto value = from.get<std::int64_t>();
-  if (value < least) {
-    throw std::invalid_argument(fmt::format("a count of {} cannot be", value));
+void require_sound(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0.0) {
+    throw std::invalid_argument(fmt::format("a time of {} s cannot be", seconds));
   }
-  return static_cast<Count>(value);
 }
 
-json json_of(const NetworkCost& network) {
-  json buckets = json::array();
-  for (const BucketSize& bucket : network.buckets) {
-    buckets.push_back({{"elements", bucket.elements}, {"first_block", bucket.first_block}});
-  }
-  return {{"name", network.name},
-          {"parameters", network.parameters},
-          {"arena_elements", network.arena_elements},
-          {"moments", network.moments},
-          {"is_averaged", network.is_averaged},
-          {"is_frozen", network.is_frozen},
-          {"update", json_of(network.update)},
-          {"buckets", buckets}};
-}
-
-NetworkCost network_in(const json& from) {
-  NetworkCost network{.name = from.at("name"),
-                      .parameters = count_in<std::int64_t>(from.at("parameters")),
-                      .arena_elements = count_in<std::int64_t>(from.at("arena_elements")),
-                      .moments = count_in<int>(from.at("moments")),
-                      .is_averaged = from.at("is_averaged"),
-                      .is_frozen = from.at("is_frozen"),
-                      .update = timing_in(from.at("update"))};
-  for (const json& bucket : from.at("buckets")) {
-    network.buckets.push_back({.elements = count_in<std::int64_t>(bucket.at("elements")),
-                               .first_block = count_in<int>(bucket.at("first_block"))});
-  }
+void require_sound(const NetworkCost& network) {
   if (network.buckets.empty() && !network.is_frozen) {
     throw std::invalid_argument(fmt::format("network {} has no buckets", network.name));
   }
-  return network;
 }
 
-json json_of(const InstructionCost& cost) {
-  return {{"operation", name_of_operation(cost.operation)},
-          {"network", cost.network},
-          {"phase", cost.phase},
-          {"pass", cost.pass},
-          {"node", cost.node},
-          {"time", json_of(cost.time)}};
-}
-
-InstructionCost instruction_in(const json& from) {
-  return {.operation = operation_named(from.at("operation")),
-          .network = from.at("network"),
-          .phase = count_in<int>(from.at("phase")),
-          .pass = count_in<int>(from.at("pass")),
-          .node = count_in<int>(from.at("node")),
-          .time = timing_in(from.at("time"))};
-}
-
-json json_of(const BlockCost& cost) {
-  return {{"network", cost.network},
-          {"block", cost.block},
-          {"forward", json_of(cost.forward)},
-          {"input_gradient", json_of(cost.input_gradient)},
-          {"weight_gradient", json_of(cost.weight_gradient)},
-          {"kept_bytes", cost.kept_bytes},
-          {"output_bytes", cost.output_bytes},
-          {"parameters", cost.parameters}};
-}
-
-BlockCost block_in(const json& from) {
-  return {.network = from.at("network"),
-          .block = count_in<int>(from.at("block")),
-          .forward = timing_in(from.at("forward")),
-          .input_gradient = timing_in(from.at("input_gradient")),
-          .weight_gradient = timing_in(from.at("weight_gradient")),
-          .kept_bytes = count_in<std::int64_t>(from.at("kept_bytes")),
-          .output_bytes = count_in<std::int64_t>(from.at("output_bytes")),
-          .parameters = count_in<std::int64_t>(from.at("parameters"))};
-}
-
-json json_of(const OwnPhase& phase) {
-  return {{"name", phase.name},
-          {"networks", phase.networks},
-          {"repeats", phase.repeats},
-          {"interval", phase.interval},
-          {"takes_reals", phase.takes_reals}};
-}
-
-OwnPhase own_phase_in(const json& from) {
-  return {.name = from.at("name"),
-          .networks = from.at("networks"),
-          .repeats = count_in<int>(from.at("repeats"), 1),
-          .interval = count_in<int>(from.at("interval"), 1),
-          .takes_reals = from.at("takes_reals")};
-}
-
-template <typename Cost>
-json list_of(const std::vector<Cost>& costs) {
-  json list = json::array();
-  for (const Cost& cost : costs) {
-    list.push_back(json_of(cost));
+void require_sound(const std::vector<double>& together) {
+  if (together.empty()) {
+    throw std::invalid_argument("its 'together' is empty");
   }
-  return list;
+}
+
+/// @throws std::exception for a value that is missing, of another type, or impossible
+template <typename Value>
+void read(const json& from, Value& value, int least = 0) {
+  if constexpr (std::signed_integral<Value>) {
+    const auto count = from.get<std::int64_t>();
+    if (count < least) {
+      throw std::invalid_argument(fmt::format("a count of {} cannot be", count));
+    }
+    value = static_cast<Value>(count);
+  } else if constexpr (kIsPlain<Value>) {
+    from.get_to(value);
+  } else if constexpr (std::same_as<Value, Operation>) {
+    value = operation_named(from);
+  } else if constexpr (std::same_as<Value, std::optional<comm::LinkTable>>) {
+    value = comm::parse_link_table(from.dump());
+  } else if constexpr (std::ranges::range<Value>) {
+    value.clear();
+    for (const json& one : from) {
+      read(one, value.emplace_back());
+    }
+  } else {
+    for_each(value, [&from](const char* name, auto& member, Rule rule = {}) {
+      if (!rule.is_optional || from.contains(name)) {
+        read(from.at(name), member, rule.least);
+      }
+    });
+  }
+  require_sound(value);
 }
 
 Profile profile_in(const json& from) {
@@ -174,50 +227,8 @@ Profile profile_in(const json& from) {
     throw std::invalid_argument(
         fmt::format("it has version {}, this program reads {}", version, kProfileVersion));
   }
-  Profile profile{.job = from.at("job"),
-                  .costs_hash = from.at("costs_hash"),
-                  .model_hash = from.at("model_hash"),
-                  .date = from.at("date"),
-                  .host = from.at("host"),
-                  .processor = from.at("processor"),
-                  .libtorch = from.at("libtorch"),
-                  .cores = count_in<int>(from.at("cores"), 1),
-                  .devices = from.contains("devices") ? count_in<int>(from.at("devices")) : 0,
-                  .memory_bytes = count_in<std::int64_t>(from.at("memory_bytes")),
-                  .images_per_microbatch =
-                      count_in<std::int64_t>(from.at("images_per_microbatch"), std::int64_t{1}),
-                  .threads = count_in<int>(from.at("threads"), 1)};
-  for (const json& one : from.at("networks")) {
-    profile.networks.push_back(network_in(one));
-  }
-  for (const json& one : from.at("instructions")) {
-    profile.instructions.push_back(instruction_in(one));
-  }
-  for (const json& one : from.at("blocks")) {
-    profile.blocks.push_back(block_in(one));
-  }
-  profile.together.clear();
-  for (const json& one : from.at("together")) {
-    profile.together.push_back(seconds_in(one));
-  }
-  if (profile.together.empty()) {
-    throw std::invalid_argument("its 'together' is empty");
-  }
-  profile.step = timing_in(from.at("step"));
-  profile.step_microbatches = count_in<int>(from.at("step_microbatches"), 1);
-  profile.data_seconds_per_image = seconds_in(from.at("data_seconds_per_image"));
-  profile.add_seconds_per_byte = seconds_in(from.at("add_seconds_per_byte"));
-  profile.wake_seconds = seconds_in(from.at("wake_seconds"));
-  const json& memory = from.at("memory");
-  profile.memory = {.process_bytes = count_in<std::int64_t>(memory.at("process_bytes")),
-                    .working_bytes = count_in<std::int64_t>(memory.at("working_bytes")),
-                    .other_bytes = count_in<std::int64_t>(memory.at("other_bytes"))};
-  if (from.contains("links")) {
-    profile.links = comm::parse_link_table(from.at("links").dump());
-  }
-  for (const json& one : from.value("own_phases", json::array())) {
-    profile.own_phases.push_back(own_phase_in(one));
-  }
+  Profile profile;
+  read(from, profile);
   return profile;
 }
 
@@ -293,40 +304,8 @@ std::string costs_fingerprint(const JobSpec& job) {
 }
 
 std::string to_json(const Profile& profile) {
-  json out = {{"gangway_profile", kProfileVersion},
-              {"job", profile.job},
-              {"costs_hash", profile.costs_hash},
-              {"model_hash", profile.model_hash},
-              {"date", profile.date},
-              {"host", profile.host},
-              {"processor", profile.processor},
-              {"libtorch", profile.libtorch},
-              {"cores", profile.cores},
-              {"memory_bytes", profile.memory_bytes},
-              {"images_per_microbatch", profile.images_per_microbatch},
-              {"threads", profile.threads},
-              {"networks", list_of(profile.networks)},
-              {"instructions", list_of(profile.instructions)},
-              {"blocks", list_of(profile.blocks)},
-              {"together", profile.together},
-              {"step", json_of(profile.step)},
-              {"step_microbatches", profile.step_microbatches},
-              {"data_seconds_per_image", profile.data_seconds_per_image},
-              {"add_seconds_per_byte", profile.add_seconds_per_byte},
-              {"wake_seconds", profile.wake_seconds},
-              {"memory",
-               {{"process_bytes", profile.memory.process_bytes},
-                {"working_bytes", profile.memory.working_bytes},
-                {"other_bytes", profile.memory.other_bytes}}}};
-  if (profile.devices > 0) {
-    out["devices"] = profile.devices;
-  }
-  if (profile.links) {
-    out["links"] = json::parse(comm::to_json(*profile.links));
-  }
-  if (!profile.own_phases.empty()) {
-    out["own_phases"] = list_of(profile.own_phases);
-  }
+  json out = json_of(profile);
+  out["gangway_profile"] = kProfileVersion;
   return out.dump(2) + "\n";
 }
 

@@ -8,16 +8,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "run/json_members.hpp"
+
 namespace gangway::report {
 namespace {
 
 constexpr std::size_t kParts = 4;
 constexpr std::size_t kTicksOfAPart = 2;
 constexpr double kHour = 3600.0;
-
-double number_in(const nlohmann::json& tick, const char* name) {
-  return tick.contains(name) && tick[name].is_number() ? tick[name].get<double>() : 0.0;
-}
 
 }  // namespace
 

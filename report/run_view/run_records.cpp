@@ -21,6 +21,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "base/text/parse_number.hpp"
 #include "base/this_host.hpp"
 #include "checkpoint/store/retention.hpp"
 #include "checkpoint/store/scan.hpp"
@@ -129,13 +130,10 @@ std::optional<PictureName> parse_picture(const std::string& file) {
   if (!file.starts_with(kFakes) || !file.ends_with(".png")) {
     return std::nullopt;
   }
-  const char* const end = file.data() + file.size() - 4;
-  double kimg = 0.0;
-  const auto [stopped, error] =
-      std::from_chars(file.data() + kFakes.size(), end, kimg, std::chars_format::fixed);
-  return error == std::errc{} && stopped == end
-             ? std::optional(PictureName{.kind = std::string(kFakes), .kimg = kimg})
-             : std::nullopt;
+  const std::string_view digits(file.data() + kFakes.size(), file.data() + file.size() - 4);
+  const auto kimg = parse_number<double>(digits, std::chars_format::fixed);
+  return kimg ? std::optional(PictureName{.kind = std::string(kFakes), .kimg = *kimg})
+              : std::nullopt;
 }
 
 /// Reads width and height from the first bytes of a PNG (ISO/IEC 15948, 11.2.2).

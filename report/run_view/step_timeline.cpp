@@ -15,6 +15,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "run/json_members.hpp"
+
 namespace gangway::report {
 namespace {
 
@@ -45,11 +47,6 @@ struct Trace {
   std::map<std::int64_t, Span> open;   ///< spans whose end is on a later line
 };
 
-std::string text_of(const json& event, const char* key) {
-  return event.contains(key) && event[key].is_string() ? event[key].get<std::string>()
-                                                       : std::string();
-}
-
 template <typename Number>
 Number number_of(const json& event, const char* key) {
   return event.contains(key) && event[key].is_number() ? event[key].get<Number>() : Number{};
@@ -69,19 +66,19 @@ void take_span(Trace& trace, const json& event, Span span) {
 }
 
 void take_event(Trace& trace, const json& event) {
-  const std::string kind = text_of(event, "ph");
+  const std::string kind = text_in(event, "ph");
   const RowKey row{number_of<int>(event, "pid"), number_of<int>(event, "tid")};
-  const std::string name = text_of(event, "name");
+  const std::string name = text_in(event, "name");
   if (kind == "M") {
     const json arguments = event.value("args", json::object());
     if (name == "process_name") {
-      trace.ranks[row.first] = text_of(arguments, "name");
+      trace.ranks[row.first] = text_in(arguments, "name");
     } else if (name == "thread_name") {
-      trace.rows[row] = text_of(arguments, "name");
+      trace.rows[row] = text_in(arguments, "name");
     }
     return;
   }
-  const std::string category = text_of(event, "cat");
+  const std::string category = text_in(event, "cat");
   if (category == "operator") {
     return;
   }

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
+#include "run/json_members.hpp"
 
 namespace gangway {
 namespace {
@@ -123,19 +125,11 @@ std::optional<ControlPlace> read_control(const fs::path& run) {
   const auto text = read_small_file(run / kControlFile, kControlLimitBytes);
   const ControlJson json =
       text ? ControlJson::parse(*text, nullptr, /*allow_exceptions=*/false) : ControlJson();
-  const auto field = [&json](const char* name) {
-    return json.contains(name) && json[name].is_string() ? json[name].get<std::string>()
-                                                         : std::string();
-  };
-  if (!json.is_object() || field("address").empty()) {
-    return std::nullopt;
-  }
-  ControlPlace place{
-      .host = field("host"), .address = field("address"), .certificate = field("certificate")};
-  if (json.contains("pid") && json["pid"].is_number_integer()) {
-    place.pid = json["pid"].get<std::int64_t>();
-  }
-  return place;
+  ControlPlace place{.host = text_in(json, "host"),
+                     .pid = whole_in(json, "pid"),
+                     .address = text_in(json, "address"),
+                     .certificate = text_in(json, "certificate")};
+  return place.address.empty() ? std::nullopt : std::optional(std::move(place));
 }
 
 std::optional<std::string> read_own_token(const fs::path& file) {

@@ -10,6 +10,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "run/json_members.hpp"
 
 namespace gangway {
 namespace {
@@ -18,28 +19,19 @@ using SteeringJson = nlohmann::ordered_json;
 
 constexpr std::size_t kSteeringLimitBytes = std::size_t{64} << 20U;
 
-std::string text_of(const SteeringJson& json, const char* name) {
-  return json.contains(name) && json[name].is_string() ? json[name].get<std::string>()
-                                                       : std::string();
-}
-
-std::int64_t whole_of(const SteeringJson& json, const char* name) {
-  return json.contains(name) && json[name].is_number_integer() ? json[name].get<std::int64_t>() : 0;
-}
-
 std::optional<SteeringEvent> steering_event(const std::string& line) {
   const SteeringJson json = SteeringJson::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("time") || !json["time"].is_number() ||
-      text_of(json, "command").empty()) {
+      text_in(json, "command").empty()) {
     return std::nullopt;
   }
   SteeringEvent event{.unix_seconds = json["time"].get<double>(),
-                      .step = whole_of(json, "step"),
-                      .start = whole_of(json, "start"),
-                      .command = text_of(json, "command"),
-                      .who = text_of(json, "who"),
+                      .step = whole_in(json, "step"),
+                      .start = whole_in(json, "start"),
+                      .command = text_in(json, "command"),
+                      .who = text_in(json, "who"),
                       .arguments = {},
-                      .answer = text_of(json, "answer")};
+                      .answer = text_in(json, "answer")};
   if (json.contains("arguments") && json["arguments"].is_object()) {
     for (const auto& [name, value] : json["arguments"].items()) {
       if (value.is_string()) {

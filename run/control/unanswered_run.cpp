@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "run/control/unanswered_run.hpp"
 
-#include <charconv>
 #include <chrono>
 #include <fstream>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include "base/atomic_file.hpp"
 #include "base/process_identity.hpp"
 #include "base/system/poll_until.hpp"
+#include "base/text/parse_number.hpp"
 #include "base/text/utf8.hpp"
 #include "base/this_host.hpp"
 #include "run/run_files.hpp"
@@ -47,10 +47,10 @@ bool read_holder(std::string_view text, UnansweredRun& run) {
   if (!text.starts_with(kPid) || on == std::string_view::npos) {
     return false;
   }
-  const std::string_view digits = text.substr(kPid.size(), on - kPid.size());
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), run.pid);
+  const auto pid = parse_number<std::int64_t>(text.substr(kPid.size(), on - kPid.size()));
+  run.pid = pid.value_or(0);
   run.host = shown(std::string(text.substr(on + kOn.size())));
-  return error == std::errc{} && end == digits.data() + digits.size() && run.pid > 0;
+  return run.pid > 0;
 }
 
 /// @param program  name of the process that took the lock last

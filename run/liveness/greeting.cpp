@@ -2,22 +2,16 @@
 #include "run/liveness/greeting.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "base/secret.hpp"
+#include "base/text/parse_number.hpp"
 
 namespace gangway {
 namespace {
 
 constexpr std::string_view kFirstWord = "gangway ";
-
-template <typename Number>
-bool read(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size();
-}
 
 }  // namespace
 
@@ -28,14 +22,14 @@ std::string address_text(const GreetingAddress& address) {
 std::optional<GreetingAddress> parse_address(std::string_view text) {
   const std::size_t first = text.find(':');
   const std::size_t last = text.rfind(':');
-  GreetingAddress address;
-  if (first == 0 || first == last || last + 1 == text.size() ||
-      !read(text.substr(first + 1, last - first - 1), address.port)) {
+  if (first == 0 || first == last || last + 1 == text.size()) {
     return std::nullopt;
   }
-  address.hosts = text.substr(0, first);
-  address.token = text.substr(last + 1);
-  return address;
+  const auto port = parse_number<std::uint16_t>(text.substr(first + 1, last - first - 1));
+  return port ? std::optional(GreetingAddress{.hosts = std::string(text.substr(0, first)),
+                                              .port = *port,
+                                              .token = std::string(text.substr(last + 1))})
+              : std::nullopt;
 }
 
 std::string greeting_line(const Greeting& greeting, const std::string& token) {
@@ -51,12 +45,9 @@ std::optional<Greeting> parse_greeting(std::string_view line, const std::string&
   line.remove_prefix(expected.size());
   line.remove_suffix(1);
   const std::size_t end = std::min(line.find(' '), line.size());
-  Greeting greeting;
-  if (!read(line.substr(0, end), greeting.rank)) {
-    return std::nullopt;
-  }
-  greeting.words = line.substr(std::min(end + 1, line.size()));
-  return greeting;
+  const auto rank = parse_number<int>(line.substr(0, end));
+  const std::string_view words = line.substr(std::min(end + 1, line.size()));
+  return rank ? std::optional(Greeting{.rank = *rank, .words = std::string(words)}) : std::nullopt;
 }
 
 }  // namespace gangway

@@ -9,12 +9,8 @@ namespace gangway {
 namespace {
 
 /// Handles are places in a log of releases that the test owns.
-struct LoggedTraits {
-  using type = std::vector<int>*;
-  static type null() noexcept { return nullptr; }
-  static void release(type log) noexcept { log->push_back(1); }
-};
-using Logged = UniqueHandle<LoggedTraits>;
+void note_release(std::vector<int>* log) { log->push_back(1); }
+using Logged = UniqueHandle<std::vector<int>*, note_release>;
 
 TEST(UniqueHandle, ReleasesOnce) {
   std::vector<int> log;

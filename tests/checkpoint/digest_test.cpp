@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
-#include "checkpoint/files/hash.hpp"
+#include "base/hash.hpp"
 #include "checkpoint/store/commit.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/errors.hpp"
+#include "base/hash.hpp"
 #include "checkpoint/files/crc32c.hpp"
-#include "checkpoint/files/hash.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 
 namespace gangway::checkpoint {

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
+#include "base/hash.hpp"
 #include "checkpoint/files/crc32c.hpp"
-#include "checkpoint/files/hash.hpp"
 #include "checkpoint/format/stored_state.hpp"
 #include "checkpoint/format/worker_file.hpp"
 #include "checkpoint/store/commit.hpp"
@@ -84,7 +84,7 @@ TEST(Pieces, HaveNamesThatAnybodyCanRead) {
   EXPECT_NE(first.find("images@0"), nullptr);
   EXPECT_THAT(second.find("images@6")->shape, ElementsAre(18));
   EXPECT_THAT(first.find("bias@0")->shape, ElementsAre(1));
-  EXPECT_EQ(first.metadata().at("gangway.worker"), "0");
+  EXPECT_EQ(metadata_in(path / worker_file_name(0, 2)).at("gangway.worker"), "0");
   const fs::path alone = commit_in_pieces(folder.path() / "alone", {bias}, sample_manifest(1), 1);
   EXPECT_NE(SafetensorsFile(alone / worker_file_name(0, 1)).find("bias"), nullptr);
 }

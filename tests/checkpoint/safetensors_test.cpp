@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
-#include "checkpoint/files/hash.hpp"
+#include "base/hash.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 
 namespace gangway::checkpoint {
@@ -40,7 +40,7 @@ TEST(Safetensors, GivesBackWhatWasWritten) {
     EXPECT_EQ(found->shape, tensor.shape);
     EXPECT_TRUE(std::ranges::equal(found->bytes, tensor.bytes));
   }
-  EXPECT_EQ(file.metadata().at("who"), "wörker \"0\"\n");
+  EXPECT_EQ(metadata_in(folder.path() / "a.safetensors").at("who"), "wörker \"0\"\n");
   EXPECT_EQ(file.find("absent"), nullptr);
 }
 

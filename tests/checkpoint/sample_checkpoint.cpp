@@ -7,6 +7,8 @@
 #include <iterator>
 
 #include "base/errors.hpp"
+#include "checkpoint/files/durable_file.hpp"
+#include "checkpoint/format/safetensors_layout.hpp"
 #include "checkpoint/format/worker_file.hpp"
 #include "checkpoint/store/commit.hpp"
 #include "tests/checkpoint/write_worker_file.hpp"
@@ -175,6 +177,16 @@ fs::path commit_in_pieces(const fs::path& checkpoints_dir, const std::vector<Own
 fs::path commit_sample_in_pieces(const fs::path& checkpoints_dir, std::int64_t step,
                                  int num_workers) {
   return commit_in_pieces(checkpoints_dir, sample_state(step), sample_manifest(step), num_workers);
+}
+
+std::vector<std::byte> bytes_of(StoredState& state, const StoredTensor& tensor) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.num_bytes()));
+  state.read_row_major(tensor, bytes);
+  return bytes;
+}
+
+std::map<std::string, std::string> metadata_in(const fs::path& file) {
+  return read_header(open_regular_file(file), file).metadata;
 }
 
 void write_text(const fs::path& path, std::string_view text) {

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/format/safetensors.hpp"
+#include "checkpoint/format/stored_state.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::checkpoint {
@@ -59,6 +61,11 @@ std::filesystem::path commit_in_pieces(const std::filesystem::path& checkpoints_
                                        int num_workers);
 /// The bytes of `tensor`, which is row-major, as they are stored with channels last.
 [[nodiscard]] std::vector<std::byte> channels_last(const OwnedTensor& tensor);
+
+/// The whole tensor, row-major.
+[[nodiscard]] std::vector<std::byte> bytes_of(StoredState& state, const StoredTensor& tensor);
+/// The texts in a safetensors file's header.
+[[nodiscard]] std::map<std::string, std::string> metadata_in(const std::filesystem::path& file);
 
 void write_text(const std::filesystem::path& path, std::string_view text);
 [[nodiscard]] std::string read_text(const std::filesystem::path& path);

@@ -10,7 +10,7 @@
 
 #include "base/errors.hpp"
 #include "checkpoint/format/manifest.hpp"
-#include "checkpoint/store/checkpoint_reader.hpp"
+#include "checkpoint/format/stored_state.hpp"
 #include "checkpoint/store/commit.hpp"
 #include "checkpoint/store/retention.hpp"
 #include "checkpoint/store/verify.hpp"
@@ -182,8 +182,13 @@ TEST_F(Scan, LooksAsDeepAsItIsAskedTo) {
   EXPECT_EQ(newest_valid(folder.path(), warn)->step, 1);
   EXPECT_EQ(lines.size(), 1U);
   EXPECT_EQ(newest_valid(folder.path(), warn, Depth::kContents, 1), std::nullopt);
-  const CheckpointReader reader(newest);
-  EXPECT_THAT(checkpoint_error_of([&] { (void)reader.tensors(); }), HasSubstr("its CRC32C is "));
+  StoredState state(newest);
+  const auto read_all = [&state] {
+    for (const StoredTensor& tensor : state.tensors()) {
+      (void)bytes_of(state, tensor);
+    }
+  };
+  EXPECT_THAT(checkpoint_error_of(read_all), HasSubstr("its CRC32C is "));
 }
 
 TEST_F(Scan, FindsOneWhileAnotherThreadSavesAndDeletes) {
@@ -234,17 +239,17 @@ TEST_F(Scan, IgnoresTheOwnerThatACrashLeftBehind) {
   EXPECT_EQ(verify_error(path), "");
 }
 
-TEST_F(Scan, ReaderFindsTensorsOfAllFiles) {
+TEST_F(Scan, StateHasTensorsOfAllFiles) {
   const fs::path path = commit_sample(folder.path(), 4, 3);
-  const CheckpointReader reader(path);
-  EXPECT_EQ(reader.manifest().files.size(), 3U);
-  EXPECT_EQ(reader.tensors().size(), 8U);
+  StoredState state(path);
+  EXPECT_EQ(state.manifest().files.size(), 3U);
+  EXPECT_EQ(state.tensors().size(), 8U);
   for (const OwnedTensor& tensor : sample_state(4)) {
-    EXPECT_TRUE(std::ranges::equal(reader.require(tensor.name).bytes, tensor.bytes)) << tensor.name;
+    EXPECT_EQ(bytes_of(state, state.require(tensor.name)), tensor.bytes) << tensor.name;
   }
-  EXPECT_EQ(reader.find("absent"), nullptr);
+  EXPECT_EQ(state.find("absent"), nullptr);
   EXPECT_THAT(
-      checkpoint_error_of([&] { (void)reader.require("absent"); }),
+      checkpoint_error_of([&] { (void)state.require("absent"); }),
       HasSubstr("step-000000004: tensor 'absent' is missing: a checkpoint of another model?"));
 }
 

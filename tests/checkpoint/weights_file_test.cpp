@@ -49,8 +49,8 @@ TEST_F(WeightsFile, HoldsTheAverageWhereThereIsOne) {
   ASSERT_NE(written.find("0.weight"), nullptr);
   EXPECT_TRUE(std::ranges::equal(written.find("0.weight")->bytes, average.bytes));
   EXPECT_NE(written.find("0.norm.running_mean"), nullptr);
-  EXPECT_EQ(written.metadata().at("gangway.step"), "7");
-  EXPECT_EQ(written.metadata().at("gangway.weights"), "average");
+  EXPECT_EQ(metadata_in(file).at("gangway.step"), "7");
+  EXPECT_EQ(metadata_in(file).at("gangway.weights"), "average");
 }
 
 TEST_F(WeightsFile, HoldsTheLastOnRequestOrWhereNoAverageIsKept) {

@@ -12,6 +12,7 @@
 #include "coordinator/trouble/rollback.hpp"
 #include "coordinator/trouble/trouble_watch.hpp"
 #include "coordinator/trouble/watch_history.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway::coordinator {
 namespace {

@@ -16,6 +16,7 @@
 #include "job/data_source.hpp"
 #include "job/families/families.hpp"
 #include "tests/data/expect_config_error.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway::data {
 namespace {

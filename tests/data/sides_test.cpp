@@ -16,6 +16,7 @@
 #include "gan/pictures/png.hpp"
 #include "job/families/families.hpp"
 #include "tests/data/expect_config_error.hpp"
+#include "tests/named_rows.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::data {

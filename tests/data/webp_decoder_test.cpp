@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "data/images/webp_decoder.hpp"
-
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -16,6 +16,7 @@
 #include "tests/adversarial_networks.hpp"
 #include "tests/fidelity/beside_one_worker.hpp"
 #include "tests/fidelity/plain_reference.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway::fidelity {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "job/families/families.hpp"
 #include "tests/fidelity/beside_one_worker.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway::fidelity {
 namespace {

@@ -2,6 +2,7 @@
 #include "tests/fidelity/published_jobs.hpp"
 
 #include "job/families/families.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway::fidelity {
 namespace {

@@ -11,6 +11,7 @@
 #include "gan/random.hpp"
 #include "job/families/families.hpp"
 #include "tests/fidelity/published_jobs.hpp"
+#include "tests/named_rows.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::fidelity {

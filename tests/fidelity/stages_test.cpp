@@ -10,6 +10,7 @@
 #include "job/models/recipes.hpp"
 #include "tests/fidelity/beside_one_worker.hpp"
 #include "tests/fidelity/small_jobs.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway::fidelity {
 namespace {

@@ -3,12 +3,12 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <deque>
 #include <functional>
 #include <latch>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <stdexcept>
 
 #include <ATen/Parallel.h>
@@ -16,9 +16,8 @@
 #include <unistd.h>
 
 #include "checkpoint/format/manifest.hpp"
-#include "checkpoint/format/safetensors.hpp"
+#include "checkpoint/format/stored_state.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
-#include "checkpoint/store/checkpoint_reader.hpp"
 #include "checkpoint/store/commit.hpp"
 #include "checkpoint/tools/digest.hpp"
 #include "comm/lane.hpp"
@@ -338,13 +337,14 @@ const Outcome& trained_alone(const JobSpec& job, std::int64_t steps) {
 }
 
 std::map<std::string, at::Tensor> tensors_of(const fs::path& checkpoint) {
-  const checkpoint::CheckpointReader reader(checkpoint);
+  checkpoint::StoredState state(checkpoint);
   std::map<std::string, at::Tensor> tensors;
-  for (const checkpoint::TensorRecord* record : reader.tensors()) {
-    if (record->type == checkpoint::ElementType::kF32) {
-      at::Tensor tensor = at::empty(record->shape, at::kFloat);
-      std::memcpy(tensor.mutable_data_ptr(), record->bytes.data(), record->bytes.size());
-      tensors[record->name] = tensor;
+  for (const checkpoint::StoredTensor& stored : state.tensors()) {
+    if (stored.type == checkpoint::ElementType::kF32) {
+      at::Tensor tensor = at::empty(stored.shape, at::kFloat);
+      state.read_row_major(stored, std::as_writable_bytes(std::span(
+                                       tensor.mutable_data_ptr<float>(), stored.num_elements())));
+      tensors[stored.name] = tensor;
     }
   }
   return tensors;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/errors.hpp"
-#include "checkpoint/files/hash.hpp"
+#include "base/hash.hpp"
 #include "checkpoint/format/manifest.hpp"
 #include "tests/fuzz/target.hpp"
 
@@ -20,7 +20,7 @@ std::string sealed(std::string text) {
   }
   const std::size_t place = found + kMember.size();
   text.replace(place, 32, std::string(32, '0'));
-  return text.replace(place, 32, store::hash_of(text));
+  return text.replace(place, 32, gangway::hash_of(text));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "tests/adversarial_networks.hpp"
 #include "tests/gan/statistic_sums.hpp"
 #include "tests/gan/whole_network_penalty.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway::gan {
 namespace {

@@ -21,6 +21,7 @@
 #include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/gan/whole_network_penalty.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway::gan {
 namespace {

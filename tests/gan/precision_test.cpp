@@ -20,6 +20,7 @@
 #include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/gan/statistic_sums.hpp"
+#include "tests/named_rows.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::gan {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Networks that grow: what they compute, at a level and within a fade, and what they leave alone.
-#include "job/families/progressive.hpp"
-
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
@@ -15,8 +13,10 @@
 #include "gan/grown_pictures.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/families/families.hpp"
+#include "job/families/family_networks.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/gan/whole_network_penalty.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway::gan {
 namespace {

@@ -18,6 +18,7 @@
 #include "tests/gan/statistic_sums.hpp"
 #include "tests/gan/whole_network_path_length.hpp"
 #include "tests/gan/whole_network_penalty.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway::gan {
 namespace {

@@ -58,12 +58,6 @@ class DeviceArray {
   comm::CudaMemory memory_;
 };
 
-struct PinnedMemoryTraits {
-  using type = void*;
-  static type null() noexcept { return nullptr; }
-  static void release(type memory) noexcept { (void)cudaFreeHost(memory); }
-};
-
 /// Host memory that the device copies from in the order of a stream.
 class PinnedFloats {
  public:
@@ -76,7 +70,7 @@ class PinnedFloats {
 
  private:
   std::size_t count_;
-  UniqueHandle<PinnedMemoryTraits> memory_;
+  comm::PinnedMemory memory_;
 };
 
 /// A stream as a framework has it: not ordered behind the default one.

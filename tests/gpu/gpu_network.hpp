@@ -90,8 +90,17 @@ class GpuNetwork {
         reducer_->bucket_ready(bucket, compute);
       }
     }
-    (void)reducer_->all_ready(compute);
+    all_ready(compute);
   }
+
+  /// Says that the buckets that are not ready yet are.
+  void all_ready(cudaStream_t compute) {
+    for (std::size_t bucket = 0; bucket < plan_.num_buckets(); ++bucket) {
+      reducer_->bucket_ready(bucket, compute);
+    }
+  }
+  /// Lets later work on `stream` see the new weights.
+  void await(cudaStream_t stream) { reducer_->await_bucket(plan_.num_buckets() - 1, stream); }
 
   /// One whole update, launched by this thread.
   void step(int update, cudaStream_t compute, BucketEvents events) {
@@ -100,26 +109,7 @@ class GpuNetwork {
     reducer_->prepare(constants_of(update), compute);
     enqueue_gradients(compute, events);
     (void)reducer_->advance();
-    reducer_->await(compute);
-  }
-
-  /// Captures the launches of one update from `compute`; the session keeps the graph. A replay
-  /// takes the gradients of `compute_gradients` and the numbers of `prepare`. @pre a step was made
-  [[nodiscard]] std::size_t capture(NcclSession& session, cudaStream_t compute) {
-    check(cudaStreamBeginCapture(compute, cudaStreamCaptureModeRelaxed), "capturing");
-    enqueue_gradients(compute, BucketEvents::kEarly);
-    (void)reducer_->advance();
-    reducer_->await(compute);
-    cudaGraph_t graph = nullptr;
-    check(cudaStreamEndCapture(compute, &graph), "capturing");
-    return session.keep(CudaGraph(graph));
-  }
-  /// One whole update by a captured graph.
-  void replay(NcclSession& session, std::size_t graph, int update, cudaStream_t compute) {
-    check(cudaStreamSynchronize(compute), "a test's step");
-    compute_gradients(update);
-    reducer_->prepare(constants_of(update), compute);
-    session.replay(graph, compute, "a replayed step");
+    await(compute);
   }
 
   /// Weights, whole on every worker; waits for `compute`.

@@ -4,7 +4,6 @@
 //
 //   nccl_abort die     the last worker ends by SIGKILL
 //   nccl_abort stop    the last worker goes silent
-//   nccl_abort graph   it ends by SIGKILL while the others replay a captured step, which lives on
 #include <chrono>
 #include <csignal>
 #include <functional>
@@ -64,19 +63,8 @@ void run(const MpiSession& mpi, std::string_view how) {
   GpuNetwork network(session, layout, {});
   network.step(1, compute.get(), BucketEvents::kEarly);
   network.reducer().synchronise();
-  std::size_t graph = 0;
-  if (how == "graph") {
-    graph = network.capture(session, compute.get());
-    network.replay(session, graph, 2, compute.get());
-    check(cudaStreamSynchronize(compute.get()), "a replayed step");
-  }
   if (transport.worker() + 1 == transport.num_workers()) {
     how == "stop" ? fall_silent() : (void)raise(SIGKILL);
-  } else if (how == "graph") {
-    survive(mpi, session, [&] {
-      network.replay(session, graph, 3, compute.get());
-      (void)cudaStreamSynchronize(compute.get());
-    });
   } else {
     survive(mpi, session, [&] {
       network.step(2, compute.get(), BucketEvents::kEarly);
@@ -92,8 +80,8 @@ void run(const MpiSession& mpi, std::string_view how) {
 
 int main(int argc, char** argv) {
   const std::string_view how = argc == 2 ? argv[1] : "";
-  if (how != "die" && how != "stop" && how != "graph") {
-    fmt::print(stderr, "usage: mpirun --enable-recovery -n 1+WORKERS nccl_abort die|stop|graph\n");
+  if (how != "die" && how != "stop") {
+    fmt::print(stderr, "usage: mpirun --enable-recovery -n 1+WORKERS nccl_abort die|stop\n");
     return 2;
   }
   const gangway::comm::MpiSession mpi;

@@ -152,7 +152,7 @@ TEST_F(NcclWorkers, ReduceTwoNetworksOverOneCommunicatorFromOneLane) {
       lane.wake();
       // The next network's phase is opened when this one is launched; the GPU may still be at it.
       lane.wait(network->reducer());
-      network->reducer().await(compute.get());
+      network->await(compute.get());
     }
   }
   lane.detach(discriminator.reducer());
@@ -199,30 +199,6 @@ TEST_F(NcclWorkers, AgreeWithEachOtherInNcclsOwnOrder) {
   session.finalize();
 }
 
-class CapturedStep : public NcclWorkers {
- protected:
-  /// A warm step, then one captured with the events of its buckets, replayed with other numbers.
-  void run(Calls calls) {
-    NcclSession session(session_setup(transport_, calls));
-    const CudaStream compute = make_compute_stream();
-    const GpuJob job{.num_updates = 4};
-    GpuNetwork network(session, layout_, {.job = job, .num_buckets = 4});
-    network.step(1, compute.get(), BucketEvents::kEarly);
-    network.reducer().synchronise();
-
-    const std::size_t graph = network.capture(session, compute.get());
-    for (int update = 2; update <= job.num_updates; ++update) {
-      network.replay(session, graph, update, compute.get());
-    }
-    expect_equal_to_host(network, compute.get(), job);
-    session.finalize();  // the graph lives until here
-  }
-};
-
-TEST_F(CapturedStep, ReplaysToTheSameBits) { run(Calls::kBlocking); }
-
-TEST_F(CapturedStep, ReplaysToTheSameBitsWhenCallsDoNotBlock) { run(Calls::kNonBlocking); }
-
 TEST_F(NcclWorkers, MeetAgainInANewEpochAfterAnAbort) {
   const CudaStream compute = make_compute_stream();
   const GpuJob job;
@@ -234,7 +210,7 @@ TEST_F(NcclWorkers, MeetAgainInANewEpochAfterAnAbort) {
     session.abort("a test's reason");
     EXPECT_THROW(session.throw_if_failed(), CommError);
     network.reducer().open();
-    (void)network.reducer().all_ready(compute.get());
+    network.all_ready(compute.get());
     EXPECT_THROW((void)network.reducer().advance(), CommError);
   }
   MpiTransport next(*g_mpi, ++g_epoch, [] {});

@@ -12,6 +12,7 @@
 #include "comm/arena/tree_sum.hpp"
 #include "comm/cuda/compile_sum.hpp"
 #include "comm/cuda/figure_kernels.hpp"
+#include "tests/comm/cuda/host_references.hpp"
 #include "tests/comm/toy_job.hpp"
 #include "tests/gpu/device_memory.hpp"
 

@@ -236,7 +236,7 @@ def nccl_steps(programs, trainings):
     ]
 
 
-LOSSES = {"die": "one dies", "stop": "one goes silent", "graph": "one dies while the others replay a graph"}
+LOSSES = {"die": "one dies", "stop": "one goes silent"}
 
 
 def smoke(programs):

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // What must hold about the data of a job, with the line that a person reads.
-#include "job/rules/data_rules.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "job/families/families.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Keys that would say nothing: one line each, with what would let them.
-#include "job/rules/idle_rules.hpp"
-
 #include <string>
 #include <vector>
 

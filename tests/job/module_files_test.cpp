@@ -126,7 +126,7 @@ TEST_F(ModuleFiles, AreKeptInTheRunDirectory) {
                             .spec;
   EXPECT_EQ(job_fingerprint(again), job_fingerprint(spec));
   use_kept_modules(spec, folder.path() / "run");
-  EXPECT_EQ(read_python(*python_in(spec.architectures()[NetworkId{0}])).at("g.py"), "one");
+  EXPECT_EQ(read_trusted_python(*python_in(spec.architectures()[NetworkId{0}])).at("g.py"), "one");
 }
 
 TEST_F(ModuleFiles, AreRefusedWhereTheyAreMissingOrHaveChanged) {

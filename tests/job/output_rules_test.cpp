@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "job/rules/output_rules.hpp"
-
 #include <string>
 #include <vector>
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/checkpoints/checkpoint_commands.hpp"
-
 #include <filesystem>
 #include <string>
 #include <vector>

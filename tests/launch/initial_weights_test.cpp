@@ -39,7 +39,7 @@ TEST(InitialWeights, AreRefusedWhereTheirNumberIsNotTheNetworks) {
   spec.network("discriminator").weights = (folder.path() / "none.safetensors").string();
   EXPECT_THAT(complaint_about(spec),
               AllOf(HasSubstr("discriminator.weights: "), HasSubstr("none.safetensors")));
-  const std::int64_t right = num_parameters(architectures_of(spec.settled_model())[kGenerator]);
+  const std::int64_t right = num_parameters(spec.architectures()[kGenerator]);
   for (const std::int64_t count : {right, right + 1}) {
     auto tensor = checkpoint::make_tensor("0.weight", checkpoint::ElementType::kF32, {count}, 1);
     std::ranges::fill(tensor.bytes, std::byte{0});

@@ -350,8 +350,8 @@ TEST(Codec, RefusesNumbersThatCannotBe) {
   for (const Refused& one : refused) {
     EXPECT_THAT(
         refusal(encode({.message = one.message})),
-        AllOf(StartsWith("rank 3 sent a " + std::string(name_of(one.message)) + " of "),
-              EndsWith(" that cannot be (" + one.why + "): start all ranks from one build")));
+        AllOf(StartsWith("rank 3 sent an invalid " + std::string(name_of(one.message)) + " of "),
+              EndsWith(" bytes (" + one.why + "): start all ranks from one build")));
   }
 }
 

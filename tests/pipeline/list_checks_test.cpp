@@ -16,6 +16,7 @@
 #include "pipeline/lists/list_text.hpp"
 #include "pipeline/stages/stage_schedule.hpp"
 #include "tests/adversarial_networks.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway::pipeline {
 namespace {

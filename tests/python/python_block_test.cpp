@@ -16,6 +16,7 @@
 #include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/gan/whole_network_penalty.hpp"
+#include "tests/named_rows.hpp"
 #include "tests/python/with_python.hpp"
 
 namespace gangway::gan {

@@ -12,6 +12,7 @@
 
 #include "job/families/families.hpp"
 #include "tests/fidelity/small_jobs.hpp"
+#include "tests/named_rows.hpp"
 #include "worker/state/owned_state.hpp"
 
 namespace gangway::worker {

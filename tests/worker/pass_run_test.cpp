@@ -14,6 +14,7 @@
 #include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/fidelity/small_jobs.hpp"
+#include "tests/named_rows.hpp"
 #include "tests/worker/one_microbatch.hpp"
 #include "worker/pass/draws.hpp"
 

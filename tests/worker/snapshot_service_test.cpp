@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
-#include "checkpoint/store/checkpoint_reader.hpp"
+#include "checkpoint/format/stored_state.hpp"
 #include "checkpoint/store/commit.hpp"
 #include "checkpoint/tools/digest.hpp"
 #include "tests/scratch_folder.hpp"
@@ -124,14 +124,13 @@ TEST_F(SnapshotServiceTest, FinishesTheFilesOfWhatWasTakenWhereTrainingDiverges)
 
 TEST_F(SnapshotServiceTest, SharesTheTensorsOutWithoutWritingOneTwice) {
   const fs::path checkpoint = save_on(3, folder("a"));
-  const checkpoint::CheckpointReader reader(checkpoint);
-  const auto names = reader.tensors();
+  const checkpoint::StoredState state(checkpoint);
   // Generator: 7 parameters and 2 statistics, twice, and 2 x 7 moments, 1 count; discriminator: 9 +
   // 14 + 1.
-  EXPECT_EQ(names.size(), 18U + 14U + 1U + 9U + 14U + 1U);
-  EXPECT_NE(reader.find("generator_ema/0/norm.running_mean"), nullptr);
-  EXPECT_EQ(reader.find("generator_optimizer/first_moment/0/norm.running_mean"), nullptr);
-  EXPECT_EQ(reader.find("discriminator_ema/0/weight"), nullptr);
+  EXPECT_EQ(state.tensors().size(), 18U + 14U + 1U + 9U + 14U + 1U);
+  EXPECT_NE(state.find("generator_ema/0/norm.running_mean"), nullptr);
+  EXPECT_EQ(state.find("generator_optimizer/first_moment/0/norm.running_mean"), nullptr);
+  EXPECT_EQ(state.find("discriminator_ema/0/weight"), nullptr);
 }
 
 TEST_F(SnapshotServiceTest, HasOneDigestForAllNumbersOfWorkers) {

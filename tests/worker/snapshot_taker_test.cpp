@@ -9,6 +9,7 @@
 
 #include "base/errors.hpp"
 #include "tests/adversarial_networks.hpp"
+#include "tests/checkpoint/snapshots/sample_snapshots.hpp"
 #include "tests/scratch_folder.hpp"
 #include "tests/worker/snapshot_service_fixture.hpp"
 #include "worker/step/network_updater.hpp"
@@ -58,7 +59,7 @@ class Taker : public ::testing::Test {
   std::vector<std::byte> snapshot(std::int64_t step) {
     std::vector<std::byte> bytes;
     if (const auto pinned = memory_.pin(step)) {
-      EXPECT_EQ(pinned->find_damage(), std::nullopt);
+      EXPECT_EQ(checkpoint::damage_in(*pinned), std::nullopt);
       for (std::size_t i = 0; i < memory_.pieces().size(); ++i) {
         const auto piece = pinned->bytes(i);
         bytes.insert(bytes.end(), piece.begin(), piece.end());

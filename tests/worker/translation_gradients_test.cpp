@@ -8,6 +8,7 @@
 
 #include "job/families/families.hpp"
 #include "tests/fidelity/small_jobs.hpp"
+#include "tests/named_rows.hpp"
 #include "tests/worker/one_microbatch.hpp"
 
 namespace gangway::worker {

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <torch/version.h>
 
-#include "checkpoint/files/hash.hpp"
+#include "base/hash.hpp"
 #include "data/dataset.hpp"
 #include "data/open_dataset.hpp"
 #include "gan/blocks/build_networks.hpp"
@@ -140,7 +140,7 @@ PerNetwork<gan::Network> networks_on(const Job& job, at::Device device) {
   return networks;
 }
 
-void add(const at::Tensor& tensor, checkpoint::Hasher& hash) {
+void add(const at::Tensor& tensor, Hasher& hash) {
   if (!tensor.defined()) {
     hash.update(std::uint64_t{0});
     return;
@@ -209,7 +209,7 @@ std::string trial_bits(const Job& job, ComputeDevice& device) {
   StepLosses losses({0, 1}, networks.size());
   compute(pass, pipeline::one_stage_schedule(phases, {0, 1}, 0, Overlap::kNone), losses);
   losses.close();
-  checkpoint::Hasher hash;
+  Hasher hash;
   for (const messages::MicrobatchLoss& microbatch : losses.read()) {
     for (const double loss : microbatch.by_network) {
       hash.update(bits_of(loss));

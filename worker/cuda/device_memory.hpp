@@ -17,12 +17,7 @@ namespace gangway::worker {
 
 /// Page-locked host pages, for asynchronous copies. Empty if the system does not allow pinning:
 /// copies then go through the driver's own pages and take longer.
-struct PinnedPagesTraits {
-  using type = void*;
-  static type null() noexcept { return nullptr; }
-  static void release(type pages) noexcept { (void)cudaHostUnregister(pages); }
-};
-using PinnedPages = UniqueHandle<PinnedPagesTraits>;
+using PinnedPages = UniqueHandle<void*, cudaHostUnregister>;
 [[nodiscard]] PinnedPages pin(comm::Arena& arena);
 
 /// Holds the weights of this worker's parts, and moments and average of the slices it updates;

@@ -44,12 +44,6 @@ std::uint64_t slowed_by(Reasons reasons) {
   return found == 0 && (reasons & kHardwareReason) != 0 ? SlowedBy::kHardware : found;
 }
 
-struct LibraryTraits {
-  using type = void*;
-  static type null() noexcept { return nullptr; }
-  static void release(type library) noexcept { (void)::dlclose(library); }
-};
-
 /// A function of the library; if the library lacks it, every call fails.
 template <typename... Arguments>
 class Function {
@@ -74,7 +68,7 @@ struct GpuGauges::Library {
     }
   }
 
-  UniqueHandle<LibraryTraits> handle;
+  UniqueHandle<void*, ::dlclose> handle;
   Function<> begin;
   Function<> end;
   Function<const char*, Device*> find_device;

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/hash.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "comm/transport/byte_streams.hpp"
 #include "comm/transport/peer_error.hpp"
@@ -161,7 +162,7 @@ class SnapshotLoader final : public comm::StreamEnds {
       const std::uint64_t begin = overlap.begin;
       const std::uint64_t end = std::min(overlap.end, begin + most);
       const auto message = bytes->first((end - begin) * item);
-      const PieceHash hash = checkpoint::hash_bytes(message);
+      const PieceHash hash = hash_bytes(message);
       const comm::StreamWords words{
           overlap.wish, begin, end, hash.low, hash.high, static_cast<std::uint64_t>(overlap.part)};
       overlap.begin = end;
@@ -191,7 +192,7 @@ class SnapshotLoader final : public comm::StreamEnds {
     }
     const auto memory = memory_of(words);
     filled_ += memory.size();
-    if (checkpoint::hash_bytes(memory) != PieceHash{words[kHashLow], words[kHashHigh]}) {
+    if (hash_bytes(memory) != PieceHash{words[kHashLow], words[kHashHigh]}) {
       fail(fmt::format("'{}' of the snapshot arrived damaged from rank {}",
                        own_.list[words[kWish]].piece.name, comm::rank_of(peer)),
            static_cast<int>(words[kPart]), peer);

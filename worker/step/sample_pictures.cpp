@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
-#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "comm/reduce/range_gather.hpp"
 #include "data/permutation.hpp"
 #include "gan/evaluation/generate.hpp"
+#include "gan/evaluation/picture_batch.hpp"
 #include "gan/evaluation/translate.hpp"
 #include "gan/pictures/png.hpp"
 #include "gan/python/step_batch.hpp"
@@ -35,22 +35,6 @@ int num_examples(const Job& job, int grid) {
 
 at::Tensor first_reals(const Job& job, const data::Dataset& dataset, int grid) {
   return gan::step_batch(job, dataset, 0, num_examples(job, grid)).at("image");
-}
-
-/// @param examples  float32, row-major; borrowed
-std::span<const float> values_of(const at::Tensor& examples) {
-  return {examples.const_data_ptr<float>(), static_cast<std::size_t>(examples.numel())};
-}
-
-/// @param examples  [N, C, H, W], as of values_of
-void write_grid(const std::filesystem::path& path, const at::Tensor& examples, int columns) {
-  pictures::write_png_grid(path,
-                           {.pixels = values_of(examples),
-                            .count = static_cast<int>(examples.size(0)),
-                            .channels = static_cast<int>(examples.size(1)),
-                            .height = static_cast<int>(examples.size(2)),
-                            .width = static_cast<int>(examples.size(3))},
-                           columns);
 }
 
 /// Returns rows of inputs, outputs of `generator` (null: left out) and targets, with about as many
@@ -120,7 +104,7 @@ void SamplePictures::write_own(const std::string& file) {
     } else {                                     // written first: the picture's reader expects it
       write_file_atomically(sounds, shown.wav);
     }
-    write_grid(path, shown.pictures, setup_.grid);
+    pictures::write_png_grid(path, gan::batch_of(shown.pictures), setup_.grid);
   };
   for (const NetworkId id : setup_.states.ids()) {
     comm::Arena& weights = gathered(id);
@@ -171,12 +155,12 @@ void SamplePictures::write(const std::string& file, const at::Tensor& examples) 
   const std::filesystem::path path = setup_.run_directory / file;
   if (shows_points(setup_.job)) {
     const at::Tensor reals = first_reals(setup_.job, setup_.dataset, setup_.grid).contiguous();
-    const std::vector<pictures::ScatterLayer> layers{{values_of(reals), pictures::kGray},
-                                                     {values_of(plain), pictures::kBlue}};
+    const std::vector<pictures::ScatterLayer> layers{{gan::values_of(reals), pictures::kGray},
+                                                     {gan::values_of(plain), pictures::kBlue}};
     pictures::write_png_scatter(path, layers);
     return;
   }
-  write_grid(path, plain, setup_.grid);
+  pictures::write_png_grid(path, gan::batch_of(plain), setup_.grid);
 }
 
 }  // namespace gangway::worker

@@ -2,9 +2,10 @@
 #include "coordinator/http/web/event_ring.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
+
+#include "base/text/parse_number.hpp"
 
 namespace gangway::coordinator {
 
@@ -47,12 +48,8 @@ std::optional<std::uint64_t> EventRing::number_of(std::string_view last_id) cons
   if (!last_id.starts_with(name_) || last_id.substr(name_.size(), 1) != ".") {
     return std::nullopt;
   }
-  last_id.remove_prefix(name_.size() + 1);
-  std::uint64_t number = 0;
-  const auto [end, error] =
-      std::from_chars(last_id.data(), last_id.data() + last_id.size(), number);
-  const bool is_number = error == std::errc{} && end == last_id.data() + last_id.size();
-  return is_number && number <= last_ ? std::optional(number) : std::nullopt;
+  const auto number = parse_number<std::uint64_t>(last_id.substr(name_.size() + 1));
+  return number && *number <= last_ ? number : std::nullopt;
 }
 
 std::uint64_t EventRing::before_newest() const {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/http/web/peer_owner.hpp"
 
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -9,6 +8,8 @@
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "base/text/parse_number.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -63,11 +64,7 @@ std::optional<uid_t> owner_in(std::string_view table, std::string_view local,
         fields[kState] != kEstablished) {
       continue;
     }
-    uid_t user = 0;
-    const std::string_view text = fields[kUser];
-    const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), user);
-    return error == std::errc{} && last == text.data() + text.size() ? std::optional(user)
-                                                                     : std::nullopt;
+    return parse_number<uid_t>(fields[kUser]);
   }
   return std::nullopt;
 }

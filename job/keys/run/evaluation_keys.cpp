@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "job/keys/run/evaluation_keys.hpp"
-
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -9,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "job/choices.hpp"
+#include "job/keys/key_lists.hpp"
 #include "job/schema/key_types.hpp"
 
 namespace gangway {
@@ -82,28 +81,24 @@ Key features_key() {
 }  // namespace
 
 void add_evaluation_keys(std::vector<Key>& keys) {
-  keys.push_back(real_key({"evaluation.every_kimg", kKimg,
-                           "Interval between checkpoints that are made and scored; 0: each "
-                           "checkpoint is scored if checkpoint.keep_best is above 0, else none"},
-                          &EvaluationSpec::every_kimg, kZeroOrMore));
+  keys.push_back(real_key("evaluation.every_kimg", kKimg, &EvaluationSpec::every_kimg, kZeroOrMore,
+                          "Interval between checkpoints that are made and scored; 0: each "
+                          "checkpoint is scored if checkpoint.keep_best is above 0, else none"));
   keys.push_back(metrics_key());
-  keys.push_back(choice_key({"evaluation.decides", "",
-                             "Metric that checkpoint.keep_best, early_stop and training.plateau "
-                             "use; auto: the first metric that is a single number"},
-                            &EvaluationSpec::decides));
+  keys.push_back(choice_key("evaluation.decides", &EvaluationSpec::decides,
+                            "Metric that checkpoint.keep_best, early_stop and training.plateau "
+                            "use; auto: the first metric that is a single number"));
   keys.push_back(features_key());
   keys.push_back(
-      choice_key({"evaluation.resize", "",
-                  "What resizes pictures for the feature network: the network itself (own), or a "
-                  "resize to 299 pixels as in pytorch-fid (bilinear) or clean-fid (clean)"},
-                 &EvaluationSpec::resize));
-  keys.push_back(whole_key({"evaluation.images", "", "Generated examples per score"},
-                           &EvaluationSpec::images, {100, 1'000'000}));
-  keys.push_back(choice_key({"evaluation.where", "",
-                             "Where a run is scored: on the coordinator's host during training, on "
-                             "a core (beside) or its first GPU (device); or by gangway evaluate "
-                             "RUN --follow, on a spare machine or GPU (spare)"},
-                            &EvaluationSpec::where));
+      choice_key("evaluation.resize", &EvaluationSpec::resize,
+                 "What resizes pictures for the feature network: the network itself (own), or a "
+                 "resize to 299 pixels as in pytorch-fid (bilinear) or clean-fid (clean)"));
+  keys.push_back(whole_key("evaluation.images", "", &EvaluationSpec::images, {100, 1'000'000},
+                           "Generated examples per score"));
+  keys.push_back(choice_key("evaluation.where", &EvaluationSpec::where,
+                            "Where a run is scored: on the coordinator's host during training, on "
+                            "a core (beside) or its first GPU (device); or by gangway evaluate RUN "
+                            "--follow, on a spare machine or GPU (spare)"));
 }
 
 }  // namespace gangway

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/script/progressive_script.hpp"
-
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "gan/blocks/layer_block.hpp"
 #include "gan/blocks/progressive_blocks.hpp"
+#include "launch/model/script/block_scripts.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -17,13 +17,7 @@
 #include "gan/blocks/label_blocks.hpp"
 #include "gan/blocks/layer_block.hpp"
 #include "gan/blocks/style_blocks.hpp"
-#include "launch/model/script/progressive_script.hpp"
-#include "launch/model/script/residual_script.hpp"
-#include "launch/model/script/spectral_script.hpp"
-#include "launch/model/script/style_script.hpp"
-#include "launch/model/script/transfer_script.hpp"
-#include "launch/model/script/transformer_script.hpp"
-#include "launch/model/script/translation_script.hpp"
+#include "launch/model/script/block_scripts.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -69,22 +63,6 @@ torch::jit::Module block_module(gan::Block& block, std::size_t index) {
                               layer->constant_noise(static_cast<std::int32_t>(index), at::kCPU));
   }
   return module;
-}
-
-std::string activation_line(Activation activation) {
-  switch (activation) {
-    case Activation::kNone:
-      return "";
-    case Activation::kRelu:
-      return "    x = torch.relu(x)\n";
-    case Activation::kLeakyRelu:
-      return fmt::format("    x = torch.leaky_relu(x, {})\n", gan::kLeakySlope);
-    case Activation::kSoftplus:
-      return "    x = torch.softplus(x)\n";
-    case Activation::kTanh:
-      return "    x = torch.tanh(x)\n";
-  }
-  return "";
 }
 
 std::string layer_lines(const LayerSpec& spec, const std::string& self) {
@@ -172,6 +150,22 @@ std::string block_lines(const gan::Block& block, const std::string& self, double
 }
 
 }  // namespace
+
+std::string activation_line(Activation activation) {
+  switch (activation) {
+    case Activation::kNone:
+      return "";
+    case Activation::kRelu:
+      return "    x = torch.relu(x)\n";
+    case Activation::kLeakyRelu:
+      return fmt::format("    x = torch.leaky_relu(x, {})\n", gan::kLeakySlope);
+    case Activation::kSoftplus:
+      return "    x = torch.softplus(x)\n";
+    case Activation::kTanh:
+      return "    x = torch.tanh(x)\n";
+  }
+  return "";
+}
 
 torch::jit::Module script_of(gan::Network& network, const ModelSpec& model) {
   std::string type = network.name();

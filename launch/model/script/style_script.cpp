@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/script/style_script.hpp"
-
 #include <cmath>
 #include <cstdint>
 
@@ -11,6 +9,7 @@
 #include "gan/blocks/style_judges.hpp"
 #include "job/blocks/residual_specs.hpp"
 #include "job/blocks/transformer_specs.hpp"
+#include "launch/model/script/block_scripts.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/script/transfer_script.hpp"
-
 #include <fmt/format.h>
 
 #include "gan/blocks/layer_block.hpp"
 #include "gan/blocks/transfer_blocks.hpp"
+#include "launch/model/script/block_scripts.hpp"
 
 namespace gangway::launch {
 namespace {

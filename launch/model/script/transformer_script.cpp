@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/script/transformer_script.hpp"
-
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "gan/blocks/transformer_blocks.hpp"
+#include "launch/model/script/block_scripts.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/script/translation_script.hpp"
-
 #include <fmt/format.h>
 
 #include "gan/blocks/layer_block.hpp"
 #include "gan/blocks/translation_blocks.hpp"
+#include "launch/model/script/block_scripts.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -19,22 +18,6 @@ std::string normalized(const std::string& name) {
       "    {0} = {0} - torch.mean({0}, [2, 3], True)\n"
       "    {0} = {0} * torch.rsqrt(torch.mean(torch.square({0}), [2, 3], True) + {1:e})\n",
       name, gan::kNormEpsilon);
-}
-
-std::string activated(Activation activation) {
-  switch (activation) {
-    case Activation::kNone:
-      return "";
-    case Activation::kRelu:
-      return "    x = torch.relu(x)\n";
-    case Activation::kLeakyRelu:
-      return fmt::format("    x = torch.leaky_relu(x, {})\n", gan::kLeakySlope);
-    case Activation::kSoftplus:
-      return "    x = torch.softplus(x)\n";
-    case Activation::kTanh:
-      return "    x = torch.tanh(x)\n";
-  }
-  return "";
 }
 
 std::string instance_layer(const InstanceLayerSpec& spec, const std::string& self) {
@@ -53,7 +36,7 @@ std::string instance_layer(const InstanceLayerSpec& spec, const std::string& sel
   if (spec.normalizes) {
     text += normalized("x");
   }
-  return text + activated(spec.activation);
+  return text + activation_line(spec.activation);
 }
 
 std::string instance_residual(const std::string& self) {

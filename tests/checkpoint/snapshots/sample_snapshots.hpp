@@ -4,12 +4,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "base/hash.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_memory.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
@@ -74,6 +76,27 @@ inline bool take_sample(SnapshotMemory& memory, SnapshotId id) {
   }
   memory.complete();
   return true;
+}
+
+/// The complete snapshots of the first steps, newest first.
+inline std::vector<SnapshotId> ids_in(SnapshotMemory& memory) {
+  std::vector<SnapshotId> ids;
+  for (std::int64_t step = 20; step >= 0; --step) {
+    if (const auto pinned = memory.pin(step)) {
+      ids.push_back(pinned->id());
+    }
+  }
+  return ids;
+}
+
+/// The name of the first tensor whose bytes differ from their hash; nothing if there is none.
+inline std::optional<std::string> damage_in(const PinnedSnapshot& snapshot) {
+  for (const PieceRecord& record : snapshot.records()) {
+    if (hash_of(record.bytes) != record.xxh3_128) {
+      return record.of.name;
+    }
+  }
+  return std::nullopt;
 }
 
 inline std::string sample_key(const std::filesystem::path& folder) {

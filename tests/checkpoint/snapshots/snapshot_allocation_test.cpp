@@ -31,7 +31,7 @@ TEST(SnapshotMemory, AllocatesNothingWhileASnapshotIsTaken) {
   }
   testing::stop_counting_allocations();
   EXPECT_EQ(testing::take_allocation_count(), 0);
-  EXPECT_EQ(memory.ids().size(), 2U);
+  EXPECT_EQ(ids_in(memory).size(), 2U);
 }
 
 }  // namespace

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/errors.hpp"
+#include "base/hash.hpp"
 #include "base/units.hpp"
-#include "checkpoint/files/hash.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_slot_file.hpp"
 #include "tests/checkpoint/snapshots/sample_snapshots.hpp"
@@ -77,7 +77,7 @@ TEST(SnapshotMemory, TakesPiecesInAscendingRangesAndAnyOrderOfPieces) {
   memory.complete();
   const auto pinned = memory.pin(3);
   ASSERT_TRUE(pinned);
-  EXPECT_EQ(pinned->find_damage(), std::nullopt);
+  EXPECT_EQ(damage_in(*pinned), std::nullopt);
   EXPECT_EQ(as_text(pinned->bytes(2)), sample_text(pieces[2], 3));
 }
 
@@ -103,7 +103,7 @@ TEST(SnapshotMemory, CompletesNothingThatIsNotWhole) {
   } catch (const InvariantError& error) {
     EXPECT_THAT(error.what(), HasSubstr("generator/0/weight"));
   }
-  EXPECT_THAT(memory.ids(), IsEmpty());
+  EXPECT_THAT(ids_in(memory), IsEmpty());
 }
 
 TEST(SnapshotMemory, DropsWhatWasAbandoned) {
@@ -113,7 +113,7 @@ TEST(SnapshotMemory, DropsWhatWasAbandoned) {
   ASSERT_TRUE(memory.begin({.step = 2}));
   memory.abandon();
   take_sample(memory, {.step = 3});
-  EXPECT_THAT(memory.ids(), ElementsAre(SnapshotId{.step = 3}, SnapshotId{.step = 1}));
+  EXPECT_THAT(ids_in(memory), ElementsAre(SnapshotId{.step = 3}, SnapshotId{.step = 1}));
 }
 
 TEST(SnapshotMemory, DoesNotOverwriteWhatIsPinned) {
@@ -123,7 +123,7 @@ TEST(SnapshotMemory, DoesNotOverwriteWhatIsPinned) {
   auto pinned = memory.pin(1);
   take_sample(memory, {.step = 2});
   EXPECT_FALSE(memory.begin({.step = 3}));
-  EXPECT_THAT(memory.ids(), ElementsAre(SnapshotId{.step = 2}, SnapshotId{.step = 1}));
+  EXPECT_THAT(ids_in(memory), ElementsAre(SnapshotId{.step = 2}, SnapshotId{.step = 1}));
   pinned.reset();
   EXPECT_TRUE(memory.begin({.step = 3}));
 }
@@ -136,7 +136,7 @@ TEST(SnapshotMemory, HasRoomBesideAPinnedOneWithThreeSlots) {
   take_sample(memory, {.step = 2});
   take_sample(memory, {.step = 3});
   take_sample(memory, {.step = 4});
-  EXPECT_THAT(memory.ids(),
+  EXPECT_THAT(ids_in(memory),
               ElementsAre(SnapshotId{.step = 4}, SnapshotId{.step = 3}, SnapshotId{.step = 1}));
 }
 
@@ -147,10 +147,10 @@ TEST(SnapshotMemory, DoesNotOverwriteTheProtectedStep) {
   memory.protect(1);
   take_sample(memory, {.step = 2});
   take_sample(memory, {.step = 3});  // over 2: not everybody has that one yet
-  EXPECT_THAT(memory.ids(), ElementsAre(SnapshotId{.step = 3}, SnapshotId{.step = 1}));
+  EXPECT_THAT(ids_in(memory), ElementsAre(SnapshotId{.step = 3}, SnapshotId{.step = 1}));
   memory.protect(3);
   take_sample(memory, {.step = 4});
-  EXPECT_THAT(memory.ids(), ElementsAre(SnapshotId{.step = 4}, SnapshotId{.step = 3}));
+  EXPECT_THAT(ids_in(memory), ElementsAre(SnapshotId{.step = 4}, SnapshotId{.step = 3}));
 }
 
 TEST(SnapshotMemory, TakesOverWhatADeadProcessLeft) {
@@ -161,9 +161,9 @@ TEST(SnapshotMemory, TakesOverWhatADeadProcessLeft) {
     take_sample(memory, {.step = 5});
   }
   SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
-  EXPECT_THAT(memory.ids(), ElementsAre(SnapshotId{.step = 5}, SnapshotId{.step = 4}));
+  EXPECT_THAT(ids_in(memory), ElementsAre(SnapshotId{.step = 5}, SnapshotId{.step = 4}));
   take_sample(memory, {.step = 6});
-  EXPECT_THAT(memory.ids(), ElementsAre(SnapshotId{.step = 6}, SnapshotId{.step = 5}));
+  EXPECT_THAT(ids_in(memory), ElementsAre(SnapshotId{.step = 6}, SnapshotId{.step = 5}));
   EXPECT_THAT(folder.names(), SizeIs(2));
 }
 
@@ -176,7 +176,7 @@ TEST(SnapshotMemory, ReplacesWhatHasOtherPieces) {
   std::vector<TensorStretch> others = sample_pieces();
   others.pop_back();
   SnapshotMemory memory(sample_place(folder.path()), others);
-  EXPECT_THAT(memory.ids(), IsEmpty());
+  EXPECT_THAT(ids_in(memory), IsEmpty());
   take_sample(memory, {.step = 6});
   EXPECT_THAT(find_sample(folder.path()), SizeIs(1));
 }
@@ -292,10 +292,8 @@ TEST(SnapshotMemory, LaysItsDataOutAsASafetensorsFile) {
   SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
   take_sample(memory, {.step = 1});
   const auto pinned = memory.pin(1);
-  const auto data = pinned->data();
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data.data()) % 4096, 0U);
   // By item size (the I64 first), then name, then begin.
-  EXPECT_EQ(data.data(), pinned->bytes(3).data());
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pinned->bytes(3).data()) % 4096, 0U);
   EXPECT_EQ(pinned->bytes(3).data() + pinned->bytes(3).size(), pinned->bytes(0).data());
   EXPECT_EQ(pinned->bytes(0).data() + pinned->bytes(0).size(), pinned->bytes(1).data());
 }
@@ -325,9 +323,9 @@ TEST(SnapshotMemory, NoticesEachDamagedPiece) {
     }
     auto* const last = const_cast<std::byte*>(&pinned->bytes(piece).back());
     *last ^= std::byte{4};
-    EXPECT_THAT(pinned->find_damage().value_or(""), HasSubstr(memory.pieces()[piece].name));
+    EXPECT_THAT(damage_in(*pinned).value_or(""), HasSubstr(memory.pieces()[piece].name));
     *last ^= std::byte{4};
-    EXPECT_EQ(pinned->find_damage(), std::nullopt);
+    EXPECT_EQ(damage_in(*pinned), std::nullopt);
   }
 }
 

@@ -21,7 +21,7 @@ using ::testing::SizeIs;
 
 /// Of one worker that owns everything, written from its snapshot.
 std::filesystem::path save(const std::filesystem::path& checkpoints, SnapshotMemory& memory) {
-  const std::int64_t step = memory.ids().front().step;
+  const std::int64_t step = ids_in(memory).front().step;
   const auto pinned = memory.pin(step);
   const auto temporary = begin_checkpoint(checkpoints, step);
   const FileReport report = write_worker_pieces(temporary, {.step = step}, pinned->records());

@@ -10,6 +10,7 @@
 #include "comm/cuda/compile_sum.hpp"
 #include "comm/cuda/optimizer_rules.hpp"
 #include "comm/cuda/slice_element.hpp"
+#include "tests/comm/cuda/host_references.hpp"
 #include "tests/comm/toy_job.hpp"
 
 namespace gangway::comm {

@@ -10,9 +10,13 @@
 #include <gtest/gtest.h>
 
 #include "base/numbers/histogram.hpp"
+#include "tests/comm/cuda/host_references.hpp"
 
 namespace gangway::comm {
 namespace {
+
+static_assert(ValueCounts::kLowestOctave == Histogram::kLowestOctave);
+static_assert(ValueCounts::kBuckets == Histogram::kBuckets);
 
 TEST(ValueCounts, HaveTheBucketsOfHistograms) {
   for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32U); bits += 4099) {

@@ -7,6 +7,7 @@
 #include "comm/arena/tree_sum.hpp"
 #include "comm/cuda/figure_kernels.hpp"
 #include "comm/cuda/slice_kernels.hpp"
+#include "tests/comm/cuda/host_references.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"
 
 namespace gangway::comm {

@@ -10,6 +10,7 @@
 
 #include "base/errors.hpp"
 #include "tests/comm/groupings.hpp"
+#include "tests/comm/nccl/sent_bytes.hpp"
 #include "tests/comm/toy_job.hpp"
 
 namespace gangway::comm {

@@ -96,44 +96,10 @@ TEST_F(NcclSessions, LetAPhaseTakeLongerThanTheExchangesBehindItMay) {
     fake::enqueue(compute.get(), [] { std::this_thread::sleep_for(800ms); });
     network.enqueue_gradients(compute.get(), BucketEvents::kEarly);
     (void)network.reducer().advance();
-    network.reducer().await(compute.get());
+    network.await(compute.get());
     EXPECT_EQ(failure_of([&] { network.reducer().synchronise(); }), "");
     session.finalize();
   });
-}
-
-TEST_F(NcclSessions, AbortThoughACapturedStepLives) {
-  run_workers(3, {.timeout = 2s}, [&](NcclSession& session) {
-    const CudaStream compute = make_compute_stream();
-    GpuNetwork network(session, layout_, {});
-    network.step(1, compute.get(), BucketEvents::kEarly);
-    const std::size_t graph = network.capture(session, compute.get());
-    if (session.worker() == 2) {
-      check(cudaStreamSynchronize(compute.get()), "a test's step");
-      return;  // and the others wait for it
-    }
-    network.replay(session, graph, 2, compute.get());
-    check(cudaStreamSynchronize(compute.get()), "a test's step");  // the abort ends it
-    EXPECT_THAT(failure_of([&] { session.throw_if_failed(); }),
-                AllOf(HasSubstr("a replayed step"), HasSubstr("is a worker stopped?")));
-    EXPECT_NO_THROW(session.abort("after a loss"));
-    EXPECT_THROW(session.replay(graph, compute.get(), "a test's replay"), CommError);
-  });
-}
-
-TEST_F(NcclSessions, EndInGoodOrderThoughACapturedStepLives) {
-  for (const auto calls : {NcclSession::Calls::kBlocking, NcclSession::Calls::kNonBlocking}) {
-    run_workers(2, {.calls = calls}, [&](NcclSession& session) {
-      const CudaStream compute = make_compute_stream();
-      GpuNetwork network(session, layout_, {});
-      network.step(1, compute.get(), BucketEvents::kEarly);
-      const std::size_t graph = network.capture(session, compute.get());
-      network.replay(session, graph, 2, compute.get());
-      check(cudaStreamSynchronize(compute.get()), "a test's step");
-      session.finalize();
-      EXPECT_THROW(session.replay(graph, compute.get(), "a test's replay"), CommError);
-    });
-  }
 }
 
 TEST_F(NcclSessions, PretendHostsOnlyWhereWorkersShareADevice) {

@@ -103,7 +103,7 @@ TEST(PartialStack, NeedsAboutLogTwoBuffersForARangeThatIsAWholeSubtree) {
   HostMemory host = HostMemory::alone(0, 0);
   for (const int m : {1, 2, 4, 8, 16}) {
     const PartialStack stack(host, kStackElements, {0, m}, m);
-    EXPECT_LE(stack.num_buffers(),
+    EXPECT_LE(stack.num_elements() / kStackElements,
               static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(m))))
         << m;
   }
@@ -115,7 +115,7 @@ TEST(PartialStack, NeedsFewBuffersForAnyRange) {
         static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(range.size())));
     // One more than the partials that remain, or the height of the subtree under construction
     // beside those before it.
-    ASSERT_LE(stack.num_buffers(), whole_subtrees(range, m).size() + log_two);
+    ASSERT_LE(stack.num_elements() / kStackElements, whole_subtrees(range, m).size() + log_two);
   });
 }
 
@@ -180,7 +180,7 @@ TEST(PartialStack, OfAWorkerWithoutMicrobatchesHoldsNothing) {
   PartialStack stack(host, kStackElements, {1, 1}, 1);
   stack.fold({0, kStackElements});
   EXPECT_TRUE(stack.partials().empty());
-  EXPECT_EQ(stack.num_buffers(), 0U);
+  EXPECT_EQ(stack.num_elements(), 0U);
 }
 
 }  // namespace

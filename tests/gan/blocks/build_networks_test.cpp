@@ -8,6 +8,7 @@
 #include "gan/random_tensors.hpp"
 #include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -158,7 +159,7 @@ TEST(EveryFamily, IsAsLargeAsItsArchitectureSaysAndJudgesWhatItMakes) {
   for (const JobSpec& job : every_kind_of_model()) {
     SCOPED_TRACE(name_of_job(job));
     PerNetwork<Network> networks = build_networks(job);
-    const PerNetwork<Architecture> described = architectures_of(job.model);
+    const PerNetwork<Architecture> described = job.architectures();
     EXPECT_EQ(networks[kGenerator].name(), "generator");
     EXPECT_EQ(networks[kDiscriminator].name(), "discriminator");
     EXPECT_EQ(num_elements(networks[kGenerator]), num_parameters(described[kGenerator]));

@@ -9,6 +9,7 @@
 #include "gan/blocks/build_networks.hpp"
 #include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway::gan {
 namespace {

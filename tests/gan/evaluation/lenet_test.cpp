@@ -11,6 +11,7 @@
 #include "base/errors.hpp"
 #include "data/dataset.hpp"
 #include "gan/evaluation/fd_lenet.hpp"
+#include "gan/evaluation/frechet.hpp"
 #include "gan/evaluation/train_features.hpp"
 #include "gan/random_tensors.hpp"
 
@@ -93,6 +94,10 @@ TEST(TrainFeatures, LearnsAndRepeatsItselfBitForBit) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     EXPECT_TRUE(a[i].parameter->tensor.equal(b[i].parameter->tensor)) << a[i].name;
   }
+}
+
+FeatureStatistics lenet_statistics(LeNet& lenet, const ImageSource& images, std::int64_t count) {
+  return feature_statistics(lenet_features(lenet, images, count));
 }
 
 TEST(LenetStatistics, DoNotDependOnTheOrderOfTheImages) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "gan/recipes/augmented_passes.hpp"
-
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "gan/recipes/adversarial.hpp"
+#include "gan/recipes/recipe_phases.hpp"
 #include "tests/adversarial_networks.hpp"
 
 namespace gangway::gan {

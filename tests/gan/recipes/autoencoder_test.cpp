@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "gan/recipes/autoencoder.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gan/recipes/recipes.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway::gan {
 namespace {

@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gan/recipes/feature_autoencoder.hpp"
-#include "gan/recipes/information.hpp"
+#include "gan/recipes/recipe_phases.hpp"
 #include "gan/recipes/recipes.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway::gan {
 namespace {

@@ -6,9 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gan/recipes/cyclegan.hpp"
-#include "gan/recipes/pix2pix.hpp"
 #include "gan/recipes/recipes.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway::gan {
 namespace {

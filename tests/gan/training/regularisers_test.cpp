@@ -14,6 +14,7 @@
 #include "gan/random_tensors.hpp"
 #include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway::gan {
 namespace {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The lists of blocks of BigGAN's networks. Published sizes are those that the authors' code in
 // PyTorch prints (github.com/ajbrock/BigGAN-PyTorch).
-#include "job/families/biggan.hpp"
-
 #include <cstdint>
 #include <string>
 #include <tuple>
@@ -12,7 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include "job/families/family_networks.hpp"
 #include "tests/job/families/blocks_of.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway {
 namespace {

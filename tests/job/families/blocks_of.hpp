@@ -15,6 +15,15 @@ namespace gangway::testing {
 /// Elements that are trained, of the generator and of the discriminator.
 using Sizes = std::pair<std::int64_t, std::int64_t>;
 
+/// Returns the networks of the default recipe.
+[[nodiscard]] inline PerNetwork<Architecture> architectures_of(const ModelSpec& model) {
+  PerNetwork<Architecture> networks;
+  for (const RecipeNetwork& network : default_recipe()->networks) {
+    networks.add(architecture_of(model, network.role));
+  }
+  return networks;
+}
+
 [[nodiscard]] inline Sizes sizes_of(const ModelSpec& model) {
   const PerNetwork<Architecture> networks = architectures_of(model);
   return {num_parameters(networks[kGenerator]), num_parameters(networks[kDiscriminator])};

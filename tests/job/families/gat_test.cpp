@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The lists of blocks of GAT's networks, counted by hand after the authors' modules
 // (github.com/hse1032/GAT, models/).
-#include "job/families/gat.hpp"
-
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -11,7 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include "job/families/family_networks.hpp"
 #include "tests/job/families/blocks_of.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway {
 namespace {

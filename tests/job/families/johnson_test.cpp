@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The networks of style transfer, counted by hand after the supplementary material of Johnson et
 // al., 2016, and PyTorch's example (github.com/pytorch/examples, fast_neural_style).
-#include "job/families/johnson.hpp"
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "job/families/family_networks.hpp"
 #include "tests/job/families/blocks_of.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway {
 namespace {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The lists of blocks of the networks of progressive growing, counted by hand after table 2 of the
 // paper.
-#include "job/families/progressive.hpp"
-
 #include <cstdint>
 #include <functional>
 #include <numeric>
@@ -13,7 +11,9 @@
 
 #include <gtest/gtest.h>
 
+#include "job/families/family_networks.hpp"
 #include "tests/job/families/blocks_of.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway {
 namespace {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The lists of blocks of R3GAN's networks. Published sizes were counted in the authors' own modules
 // (github.com/brownvc/R3GAN, presets of train.py).
-#include "job/families/r3gan.hpp"
-
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -12,7 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include "job/families/family_networks.hpp"
 #include "tests/job/families/blocks_of.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway {
 namespace {

@@ -2,8 +2,6 @@
 // The lists of blocks of StyleGAN2's networks. Published sizes were counted by hand after the
 // authors' modules (github.com/NVlabs/stylegan2-ada-pytorch, training/networks.py), without the
 // buffers that they keep beside what is trained.
-#include "job/families/stylegan2.hpp"
-
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -12,7 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include "job/families/family_networks.hpp"
 #include "tests/job/families/blocks_of.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway {
 namespace {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The networks that make pictures of pictures, counted as the authors' PyTorch code counts them
 // (github.com/junyanz/pytorch-CycleGAN-and-pix2pix, models/networks.py).
-#include "job/families/translators.hpp"
-
 #include <string>
 #include <variant>
 #include <vector>
@@ -10,7 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "job/families/family_networks.hpp"
 #include "tests/job/families/blocks_of.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway {
 namespace {

@@ -140,7 +140,7 @@ TEST(NetworkGroups, RefuseCutsThatCannotBe) {
   for (NetworkPlacement& network : whole.layout.networks) {
     network.cuts = std::vector<int>();
   }
-  EXPECT_THAT(refusal(whole, 2), ::testing::HasSubstr("none has two blocks or more"));
+  EXPECT_THAT(refusal(whole, 2), ::testing::HasSubstr("no network has two blocks or more"));
 }
 
 TEST(BalancedEnds, MakeTheDearestRunCheapest) {

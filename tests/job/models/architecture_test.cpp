@@ -6,9 +6,13 @@
 
 #include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
+#include "tests/job/families/blocks_of.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway {
 namespace {
+
+using testing::architectures_of;
 
 struct ParameterCounts {
   std::int64_t generator = 0;

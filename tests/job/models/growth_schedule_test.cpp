@@ -9,6 +9,7 @@
 #include "job/blocks/progressive/growth.hpp"
 #include "job/families/families.hpp"
 #include "job/spec.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway {
 namespace {

@@ -148,9 +148,9 @@ TEST_F(PythonNetworks, AreKeptInTheRunDirectoryWithWhatTheyImport) {
   use_kept_modules(spec, run);
   const PythonSpec script = *python_in(spec.architectures()[NetworkId{0}]);
   EXPECT_EQ(script.file, run / "python" / script.hash / "nets.py");
-  EXPECT_EQ(read_python(script).size(), 6U);
+  EXPECT_EQ(read_trusted_python(script).size(), 6U);
   folder.write("run/python/" + script.hash + "/layers/up.py", "another");
-  EXPECT_THROW((void)read_python(script), ConfigError);
+  EXPECT_THROW((void)read_trusted_python(script), ConfigError);
 }
 
 TEST_F(PythonNetworks, LieBesideTheJobFileWhereTheyAreNotInTheFolderThatOneIsIn) {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "gan/evaluation/frechet.hpp"
 #include "gan/evaluation/kernel_distance.hpp"
 #include "gan/evaluation/precision_recall.hpp"
 #include "job/choices.hpp"

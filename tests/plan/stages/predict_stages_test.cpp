@@ -232,9 +232,9 @@ TEST(PlanText, SaysWhereStagesNeedMoreMemoryThanWholeNetworks) {
     search.ranking.push_back(stage_planner.predict(layout));
     return plan_text(search, planner.input(), {"j.yaml"});
   };
-  EXPECT_THAT(text_of(), HasSubstr("layout.in_flight holds less"));
+  EXPECT_THAT(text_of(), HasSubstr("lower layout.in_flight keeps fewer"));
   layout.choice.in_flight = 1;
-  EXPECT_THAT(text_of(), Not(HasSubstr("layout.in_flight holds less")));
+  EXPECT_THAT(text_of(), Not(HasSubstr("lower layout.in_flight keeps fewer")));
   EXPECT_THAT(text_of(), HasSubstr("layout.in_flight=1"));
 }
 

@@ -14,6 +14,7 @@
 
 #include "gan/recipes/recipes.hpp"
 #include "job/models/recipes.hpp"
+#include "tests/named_rows.hpp"
 
 namespace gangway::worker {
 namespace {

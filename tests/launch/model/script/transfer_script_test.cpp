@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // A network that changes pictures, and features that the project gives along.
-#include "launch/model/script/transfer_script.hpp"
-
 #include <algorithm>
 #include <filesystem>
 
@@ -13,6 +11,7 @@
 #include "gan/blocks/build_networks.hpp"
 #include "job/families/families.hpp"
 #include "launch/model/script/script_module.hpp"
+#include "tests/named_rows.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::launch {

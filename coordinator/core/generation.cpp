@@ -86,13 +86,13 @@ std::optional<Fault> Generation::take(int rank, const messages::Ready& ready) {
   if (auto fault = membership_.ready(rank, ready)) {
     return fault;
   }
-  if (!ready_.data_fingerprint.empty() && ready_.data_fingerprint != ready.data_fingerprint) {
+  const messages::Ready& before = ready_.message;
+  if (!before.data_fingerprint.empty() && before.data_fingerprint != ready.data_fingerprint) {
     return Fault{ExitCode::kUsage, rank,
-                 other_data(membership_.describe(rank), membership_.describe(ready_rank_),
-                            first_difference(ready.data, ready_.data))};
+                 other_data(membership_.describe(rank), membership_.describe(ready_.rank),
+                            first_difference(ready.data, before.data))};
   }
-  ready_ = ready;
-  ready_rank_ = rank;
+  ready_ = {.message = ready, .rank = rank};
   return std::nullopt;
 }
 
@@ -119,15 +119,15 @@ std::optional<Generation::Reply> Generation::begin_if_ready(TimePoint now) {
   if (!alike.refusal.empty()) {
     return Reply{.fault = Fault{ExitCode::kEnvironment, alike.refused_rank, alike.refusal}};
   }
-  ready_.arithmetic = alike.common;
+  ready_.message.arithmetic = alike.common;
   has_begun_ = true;
-  snapshots_.set_buddies(ready_.has_buddies);
+  snapshots_.set_buddies(ready_.message.has_buddies);
   ticks_.start(now);
   Reply reply;
   if (!point_.line.empty()) {
     reply.effects.emplace_back(Say{point_.line});
   }
-  reply.effects.emplace_back(ShowPlacement{ready_, settings_.welcome.layout, point_.step});
+  reply.effects.emplace_back(ShowPlacement{ready_.message, settings_.welcome.layout, point_.step});
   if (!alike.note.empty()) {
     reply.effects.emplace_back(Say{"note  " + alike.note});
   }

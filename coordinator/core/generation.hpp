@@ -138,6 +138,11 @@ class Generation {
   [[nodiscard]] bool saves_before(std::int64_t step) const;
   [[nodiscard]] std::vector<WorkerStatus> worker_statuses() const;
 
+  struct NewestReady {
+    messages::Ready message;
+    int rank = 0;  ///< its sender
+  };
+
   GenerationSettings settings_;
   Membership membership_;
   ResumeProtocol resume_protocol_;
@@ -155,10 +160,9 @@ class Generation {
   std::optional<TimePoint> committed_at_;  ///< of this start's newest checkpoint
   std::optional<TimePoint> all_left_;      ///< since only the last manifest is missing
   std::string save_error_;                 ///< not empty: the newest save failed
-  messages::Ready ready_;                  ///< the newest
-  int ready_rank_ = 0;                     ///< rank that sent ready_
-  std::int64_t last_late_step_ = -1;       ///< the last late step that was reported
-  bool has_begun_ = false;                 ///< the first lease is granted
+  NewestReady ready_;
+  std::int64_t last_late_step_ = -1;  ///< the last late step that was reported
+  bool has_begun_ = false;            ///< the first lease is granted
 };
 
 }  // namespace gangway::coordinator

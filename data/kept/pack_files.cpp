@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPackFormat = "gangway pack 1";
 constexpr std::uintmax_t kMostManifestBytes = std::uintmax_t{1} << 26U;
 constexpr std::uintmax_t kMostIndexBytes = std::uintmax_t{1} << 36U;
-constexpr int kLargestSide = 4096;
+constexpr int kLargestPackedSide = 4096;
 static_assert(std::endian::native == std::endian::little);  // format of index.bin
 
 std::span<const std::uint8_t> bytes_of(std::string_view text) {
@@ -107,7 +107,7 @@ Pack read_pack(const fs::path& folder) {
     pack.resolution = document.at("resolution");
     pack.channels = document.at("channels");
     pack.num_classes = document.at("labels");
-    if (pack.resolution < 1 || pack.resolution > kLargestSide ||
+    if (pack.resolution < 1 || pack.resolution > kLargestPackedSide ||
         (pack.channels != 1 && pack.channels != 3) || pack.num_classes < 0) {
       fail_pack(manifest, "is damaged");
     }

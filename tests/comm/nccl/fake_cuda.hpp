@@ -10,7 +10,12 @@
 
 #include <cuda_runtime_api.h>
 
+#include "base/unique_handle.hpp"
+
 namespace gangway::fake {
+
+using CudaGraph = UniqueHandle<cudaGraph_t, cudaGraphDestroy>;
+using CudaGraphExec = UniqueHandle<cudaGraphExec_t, cudaGraphExecDestroy>;
 
 /// Queues `work` on `stream`.
 void enqueue(cudaStream_t stream, std::function<void()> work);

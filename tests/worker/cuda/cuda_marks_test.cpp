@@ -77,7 +77,7 @@ TEST_F(CudaMarksTest, AreNoneInWhatIsRecordedForLater) {
   marks.mark(1);
   cudaGraph_t graph = nullptr;
   comm::check(cudaStreamEndCapture(stream_.get(), &graph), "a capture");
-  const comm::CudaGraph owned(graph);
+  const fake::CudaGraph owned(graph);
   marks.end();
   wait();
   EXPECT_EQ(marks.take().value().size(), 1U);

@@ -65,7 +65,7 @@ ComputingOn::~ComputingOn() { t_compute = before_; }
 void choose_kernels(KernelChoice /*choice*/) {}
 
 struct TorchGraphs::Graphs {
-  std::vector<comm::CudaGraphExec> captured;
+  std::vector<fake::CudaGraphExec> captured;
 };
 
 TorchGraphs::TorchGraphs() : graphs_(std::make_unique<Graphs>()) {}
@@ -78,7 +78,7 @@ void TorchGraphs::begin() {
 std::size_t TorchGraphs::end() {
   cudaGraph_t graph = nullptr;
   comm::check(cudaStreamEndCapture(t_compute, &graph), "a capture");
-  const comm::CudaGraph owned(graph);
+  const fake::CudaGraph owned(graph);
   cudaGraphExec_t ready = nullptr;
   comm::check(cudaGraphInstantiate(&ready, owned.get(), 0), "a capture");
   graphs_->captured.emplace_back(ready);
@@ -88,7 +88,7 @@ std::size_t TorchGraphs::end() {
 void TorchGraphs::abandon() noexcept {
   cudaGraph_t graph = nullptr;
   (void)cudaStreamEndCapture(t_compute, &graph);
-  const comm::CudaGraph owned(graph);
+  const fake::CudaGraph owned(graph);
 }
 
 void TorchGraphs::give_back() {}

@@ -7,6 +7,7 @@ set(GANGWAY_INSTALLED_HEADERS
   gan/blocks/label_blocks.hpp
   gan/blocks/layer_block.hpp
   gan/blocks/residual_blocks.hpp
+  gan/blocks/spec_block.hpp
   gan/blocks/transformer_blocks.hpp
   gan/library/library.hpp
   gan/losses/losses.hpp

@@ -57,18 +57,17 @@ constexpr std::chrono::seconds kAfterStartWatch{10};
 // Limit for an awaited score, because workers wait for a lease no longer than kLeaseDeadline.
 constexpr std::chrono::seconds kAwaitedScore = kLeaseDeadline - std::chrono::seconds(60);
 
-sigset_t signals_of_interest() {
+/// Unblocks the signals that `gangway train` blocks until the coordinator handles them.
+void unblock_signals() {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : {SIGUSR1, SIGUSR2, SIGTERM, SIGINT}) {
     sigaddset(&set, signal);
   }
-  return set;
+  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
 void save_and_leave() { ::kill(::getpid(), SIGTERM); }
-
-void unblock(const sigset_t& set) { ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr); }
 
 /// Objects that exist from before the job is read until the process ends.
 struct ProcessParts {
@@ -239,7 +238,7 @@ int coordinate(Options options) {
   boost::asio::signal_set signals(io, SIGUSR1, SIGUSR2,
                                   SIGTERM);  // before MPI: signals wait for the loop
   signals.add(SIGINT);
-  unblock(signals_of_interest());  // `gangway train` blocks them until the coordinator handles them
+  unblock_signals();
   Tether tether({.inherited = options.tether,
                  .meeting = options.start_deadline() + kAfterStartWatch,
                  .on_orphaned = save_and_leave});

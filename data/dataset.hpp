@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/named/named_batch.hpp"
@@ -67,6 +69,30 @@ class Dataset {
   /// Returns the identity in the format until December 2026 (names, sizes, beginnings of some
   /// files), for older checkpoints.
   [[nodiscard]] virtual std::string earlier_fingerprint() const { return fingerprint(); }
+};
+
+/// Has the examples of another set. A subclass overrides what differs.
+class WrappedDataset : public Dataset {
+ public:
+  explicit WrappedDataset(std::unique_ptr<Dataset> all) : all_(std::move(all)) {}
+  [[nodiscard]] std::int64_t size() const override { return all_->size(); }
+  [[nodiscard]] ExampleShape shape() const override { return all_->shape(); }
+  [[nodiscard]] int num_classes() const override { return all_->num_classes(); }
+  void expect(std::int64_t index) const override { all_->expect(index); }
+  [[nodiscard]] int label(std::int64_t index) const override { return all_->label(index); }
+  [[nodiscard]] DecodeTimes decode_times() const override { return all_->decode_times(); }
+  [[nodiscard]] std::string fingerprint() const override { return marked(all_->fingerprint()); }
+  [[nodiscard]] std::string earlier_fingerprint() const override {
+    return marked(all_->earlier_fingerprint());
+  }
+
+ protected:
+  [[nodiscard]] const Dataset& all() const { return *all_; }
+  /// Returns this set's fingerprint, made of the other set's.
+  [[nodiscard]] virtual std::string marked(const std::string& of_all) const { return of_all; }
+
+ private:
+  std::unique_ptr<Dataset> all_;
 };
 
 }  // namespace gangway::data

@@ -9,17 +9,28 @@
 #include "data/contents/fingerprint.hpp"
 
 namespace gangway::data {
+namespace {
 
-FirstExamples::FirstExamples(std::unique_ptr<Dataset> all, std::int64_t count)
-    : all_(std::move(all)), count_(count) {}
+/// The first examples of another set, in its order. The number of labels is that of the whole set.
+class FirstExamples : public WrappedDataset {
+ public:
+  /// @pre 1 <= count <= all->size()
+  FirstExamples(std::unique_ptr<Dataset> all, std::int64_t count)
+      : WrappedDataset(std::move(all)), count_(count) {}
+  [[nodiscard]] std::int64_t size() const override { return count_; }
+  [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override {
+    return all().read(index, out);
+  }
 
-std::string FirstExamples::fingerprint_of(const std::string& all) const {
-  Fingerprint print;
-  print.add("first examples");
-  print.add(count_);
-  print.add(all);
-  return print.hex();
-}
+ private:
+  [[nodiscard]] std::string marked(const std::string& of_all) const override {
+    return fingerprint_of("first examples", count_, of_all);
+  }
+
+  std::int64_t count_;
+};
+
+}  // namespace
 
 std::unique_ptr<Dataset> limited(std::unique_ptr<Dataset> all, std::int64_t limit,
                                  const std::string& name) {

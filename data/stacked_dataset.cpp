@@ -14,13 +14,9 @@ constexpr std::int64_t kStacking = 1;
 
 }  // namespace
 
-StackedDataset::StackedDataset(std::unique_ptr<Dataset> images) : images_(std::move(images)) {
-  Fingerprint print;
-  print.add("stacked");
-  print.add(kStacking);
-  print.add(images_->fingerprint());
-  fingerprint_ = print.hex();
-}
+StackedDataset::StackedDataset(std::unique_ptr<Dataset> images)
+    : images_(std::move(images)),
+      fingerprint_(fingerprint_of("stacked", kStacking, images_->fingerprint())) {}
 
 ExampleShape StackedDataset::shape() const {
   ExampleShape shape = images_->shape();

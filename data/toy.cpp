@@ -51,13 +51,10 @@ std::optional<ToyMixture> toy_mixture(std::string_view name) {
 }
 
 ToyDataset::ToyDataset(ToyMixture mixture, std::uint64_t seed)
-    : mixture_(std::move(mixture)), seed_(seed) {
-  Fingerprint print;
-  print.add("toy");
-  print.add(static_cast<std::int64_t>(mixture_.centres.size()));
-  print.add(static_cast<std::int64_t>(seed));
-  fingerprint_ = print.hex();
-}
+    : mixture_(std::move(mixture)),
+      seed_(seed),
+      fingerprint_(fingerprint_of("toy", static_cast<std::int64_t>(mixture_.centres.size()),
+                                  static_cast<std::int64_t>(seed))) {}
 
 int ToyDataset::read(std::int64_t index, std::span<float> out) const {
   const KeyedRandom random(RandomKey{.seed = seed_,

@@ -9,8 +9,7 @@ namespace {
 
 template <typename Named>
 Named* find_named(std::deque<Named>& all, std::string_view name) {
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const Named& one) { return one.name == name; });
+  const auto found = std::ranges::find(all, name, &Named::name);
   return found == all.end() ? nullptr : &*found;
 }
 

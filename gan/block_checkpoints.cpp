@@ -13,14 +13,6 @@
 namespace gangway::gan {
 namespace {
 
-NamedTensors without_graph(const NamedTensors& tensors) {
-  NamedTensors result;
-  for (const auto& [name, tensor] : tensors.entries()) {
-    result = result.with(name, tensor.detach());
-  }
-  return result;
-}
-
 /// Drops statistics, because a block's rerun sees the same values again.
 class Unheard final : public StatisticSink {
  public:
@@ -54,11 +46,11 @@ BlockCheckpoints::BlockCheckpoints(Network& network, const NamedTensors& in,
   }
   // Builds the graph of one block at a time because some operators depend on having a graph.
   const at::AutoGradMode with_graph(true);
-  last_ = without_graph(in);
+  last_ = in.detached();
   for (std::size_t i = 0; i < network_.num_blocks(); ++i) {
     taken_.push_back(last_);
     moving_.push_back(moving);
-    last_ = without_graph(run(i, context).out);
+    last_ = run(i, context).out.detached();
     const Block& block = network_.block(i);
     const bool is_moved = (trains_ && !network_.block(i).parameters().empty()) ||
                           std::ranges::any_of(block.ports().inputs, [&](const std::string& name) {

@@ -24,6 +24,18 @@ class NamedTensors {
   [[nodiscard]] NamedTensors with(const std::string& name, at::Tensor tensor) const;
   /// Returns a copy with only the tensors in `names`; skips names that do not exist.
   [[nodiscard]] NamedTensors only(const std::vector<std::string>& names) const;
+  /// Returns a copy with `made_of(tensor)` in place of each tensor.
+  [[nodiscard]] NamedTensors each(const auto& made_of) const {
+    NamedTensors result = *this;
+    for (auto& [name, tensor] : result.tensors_) {
+      tensor = made_of(tensor);
+    }
+    return result;
+  }
+  /// Returns a copy without the tensors' graphs.
+  [[nodiscard]] NamedTensors detached() const {
+    return each([](const at::Tensor& tensor) { return tensor.detach(); });
+  }
   [[nodiscard]] const std::vector<std::pair<std::string, at::Tensor>>& entries() const {
     return tensors_;
   }

@@ -68,15 +68,6 @@ at::DeviceType device_type_of(const NamedTensors& tensors) {
   return tensors.entries().empty() ? at::kCPU : tensors.entries().front().second.device().type();
 }
 
-/// Converts the inputs of a float32 block after a block of lower precision.
-NamedTensors all_widened(const NamedTensors& tensors) {
-  NamedTensors result;
-  for (const auto& [name, tensor] : tensors.entries()) {
-    result = result.with(name, widened(tensor));
-  }
-  return result;
-}
-
 }  // namespace
 
 Network::Network(std::string name, std::vector<std::unique_ptr<Block>> blocks, std::string output,
@@ -103,7 +94,8 @@ NamedTensors Network::forward_block(std::size_t index, const NamedTensors& in,
   const Precision wanted = std::exchange(context.precision, precision_of(index, context.precision));
   const bool is_exception = context.precision != wanted;
   const ComputePrecision scope(context.precision, device_type_of(in));
-  return blocks_[index]->forward(is_exception ? all_widened(in) : in, context).only(live_[index]);
+  // The inputs of a float32 block may come from a block of lower precision.
+  return blocks_[index]->forward(is_exception ? in.each(widened) : in, context).only(live_[index]);
 }
 
 at::Tensor Network::forward(NamedTensors in, const ForwardContext& context) {

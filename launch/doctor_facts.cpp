@@ -34,12 +34,7 @@ struct Options {
 
 /// Builds a command like that of a job, with the coordinator's self-test as program.
 std::vector<std::string> two_ranks() {
-  std::vector<std::string> words = mpirun_command({.workers = 1,
-                                                   .threads = 1,
-                                                   .program = {},
-                                                   .hostfile = {},
-                                                   .exported_variables = {},
-                                                   .train_arguments = {}});
+  std::vector<std::string> words = mpirun_command({.workers = 1, .threads = 1});
   words.resize(words.size() - 2);  // drops `gangway train`
   words.insert(words.end(), {(program_folder() / "gangway-coordinator").string(), "--smoke-test"});
   return words;

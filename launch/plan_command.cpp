@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,7 +69,6 @@ void add_plan_command(CLI::App& app, CommandLine& line) {
   command->callback([options, &line] {
     line.action = [options, &line] {
       const ResolvedJob job = load_followed({.file = options->job,
-                                             .text = std::nullopt,
                                              .overrides = options->overrides,
                                              .environment = gangway_variables(line.environment)});
       std::ranges::copy(job.filled_in, std::back_inserter(options->overrides));

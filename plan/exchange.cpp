@@ -74,14 +74,6 @@ SimulatedDevice device_at(const PlanInput& input, const WorkerPlace& place, int 
 ExchangeGroup::ExchangeGroup(const Cluster& cluster, std::vector<WorkerPlace> members,
                              int microbatches)
     : cluster_(cluster), members_(std::move(members)) {
-  find_hosts(microbatches);
-  for (const auto& [pair, link] : cluster_.exceptions) {
-    exceptions_[pair.first].emplace_back(pair.second, &link);
-    exceptions_[pair.second].emplace_back(pair.first, &link);
-  }
-}
-
-void ExchangeGroup::find_hosts(int microbatches) {
   int last = -1;
   for (const WorkerPlace& place : members_) {
     if (std::exchange(last, place.host) != place.host) {
@@ -98,6 +90,10 @@ void ExchangeGroup::find_hosts(int microbatches) {
   for (Host& host : hosts_) {
     host.sums = static_cast<int>(comm::whole_subtrees(host.range, microbatches).size());
     all_sums_ += host.sums;
+  }
+  for (const auto& [pair, link] : cluster_.exceptions) {
+    exceptions_[pair.first].emplace_back(pair.second, &link);
+    exceptions_[pair.second].emplace_back(pair.first, &link);
   }
 }
 

@@ -70,7 +70,6 @@ class ExchangeGroup {
     int partials = 0;  ///< partial sums of all its members
     int sums = 0;      ///< the fewest whole subtrees of `range`
   };
-  void find_hosts(int microbatches);
   void set_links(const Host& host, ExchangeMember& member) const;
   [[nodiscard]] double share_of(const Host& host) const {
     return static_cast<double>(host.workers) / static_cast<double>(members_.size());

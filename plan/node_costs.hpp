@@ -3,6 +3,7 @@
 // of a pass, block and bucket. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -104,5 +105,12 @@ class BlockCosts {
   PerNetwork<std::vector<BlockCost>> blocks_;  // by block; zeros if not measured
   PerNetwork<std::vector<BlockLoad>> loads_;
 };
+
+/// Returns the cost of the node that `at` computes, sends or receives.
+[[nodiscard]] inline const NodeCost& node_of(const BlockCosts::Table& table,
+                                             const pipeline::Instruction& at) {
+  return table[static_cast<std::size_t>(at.phase)][static_cast<std::size_t>(at.pass)]
+              [static_cast<std::size_t>(at.node)];
+}
 
 }  // namespace gangway::plan

@@ -176,12 +176,8 @@ Prediction predict(const PlanInput& input, const Candidate& candidate) {
 
 double least_seconds(const PlanInput& input, int workers) {
   const int microbatches = input.job.training.microbatches;
-  double fastest = 0.0;
-  for (const ClusterNode& node : input.cluster.nodes) {
-    fastest = std::max(fastest, *std::ranges::max_element(node.speeds));
-  }
   const int largest = (microbatches + workers - 1) / workers;
-  return largest * input.costs.microbatch_seconds() / fastest;
+  return largest * input.costs.microbatch_seconds() / input.cluster.fastest_speed();
 }
 
 }  // namespace gangway::plan

@@ -81,11 +81,6 @@ bool Simulation::perform(std::size_t index, const Instruction& at) {
   }
 }
 
-const NodeCost& Simulation::node_of(const Instruction& at) const {
-  return setup_.costs[static_cast<std::size_t>(at.phase)][static_cast<std::size_t>(at.pass)]
-                     [static_cast<std::size_t>(at.node)];
-}
-
 void Simulation::work(std::size_t index, const Instruction& at, HeldNetwork* held) {
   const SimulatedDevice& of = setup_.workers[index].device;
   const double times = at.microbatch == 1 ? setup_.workers[index].middle_microbatches : 1.0;
@@ -95,7 +90,7 @@ void Simulation::work(std::size_t index, const Instruction& at, HeldNetwork* hel
             times * of.alone(opens ? held->part->open_seconds : held->part->close_seconds, 0.0));
     return;
   }
-  const NodeCost& node = node_of(at);
+  const NodeCost& node = node_of(setup_.costs, at);
   const double seconds = of.alone(node.seconds_of(at), node.kernels_of(at));
   if (at.goes_back() && held != nullptr && std::exchange(held->is_armed, false)) {
     // The buckets become complete while this backward runs.
@@ -117,7 +112,8 @@ void Simulation::compute(std::size_t index, double alone) {
 
 void Simulation::send(std::size_t index, const Instruction& at) {
   const MessageLink& link = setup_.links[index][static_cast<std::size_t>(at.peer)];
-  const double seconds = static_cast<double>(node_of(at).output_bytes) * link.seconds_per_byte;
+  const double seconds =
+      static_cast<double>(node_of(setup_.costs, at).output_bytes) * link.seconds_per_byte;
   double begin = workers_[index].now;
   if (link.is_shared) {
     double& free = link_free_[setup_.workers[index].link];

@@ -164,7 +164,6 @@ class Simulation {
   double send_bucket(std::size_t index, double seconds, double latency, Side& side);
   void wake(std::size_t index);
   [[nodiscard]] static Exchange& begun_exchange(HeldNetwork& held);
-  [[nodiscard]] const NodeCost& node_of(const pipeline::Instruction& at) const;
 
   SimulationSetup setup_;
   std::vector<Worker> workers_;

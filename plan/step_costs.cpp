@@ -20,17 +20,12 @@ StepCosts::StepCosts(const Profile& profile, const std::vector<pipeline::Phase>&
         const bool has_kernels = at.goes_back() || at.operation == pipeline::Operation::kForward ||
                                  at.operation == pipeline::Operation::kPenaltyForward;
         work_.push_back({.seconds = seconds,
-                         .kernels = has_kernels ? node_of(at).kernels_of(at) : 0.0,
+                         .kernels = has_kernels ? node_of(whole_, at).kernels_of(at) : 0.0,
                          .interval = phase.interval});
         microbatch_seconds_ += seconds / phase.interval;
       }
     }
   }
-}
-
-const NodeCost& StepCosts::node_of(const pipeline::Instruction& at) const {
-  return whole_[static_cast<std::size_t>(at.phase)][static_cast<std::size_t>(at.pass)]
-               [static_cast<std::size_t>(at.node)];
 }
 
 double StepCosts::microbatch_seconds_on(const SimulatedDevice& device) const {

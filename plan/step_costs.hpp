@@ -31,8 +31,6 @@ class StepCosts {
   [[nodiscard]] double updates_in_step(NetworkId network) const;
 
  private:
-  [[nodiscard]] const NodeCost& node_of(const pipeline::Instruction& at) const;
-
   std::vector<pipeline::Phase> phases_;
   BlockCosts blocks_;
   BlockCosts::Table whole_;

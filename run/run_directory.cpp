@@ -118,10 +118,6 @@ fs::path create_numbered(const fs::path& outdir, const std::string& name) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// Returns the owner; nothing if the path is gone.
 std::optional<uid_t> owner_of(const fs::path& path) {
   struct stat status {};

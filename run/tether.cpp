@@ -88,10 +88,8 @@ Tether::Tether(TetherSettings settings)
       socket_(settings_.inherited.socket),
       wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       meeting_ends_(steady_clock::now() + settings_.meeting) {
-  if (socket_) {
-    ::fcntl(socket_.get(), F_SETFD, FD_CLOEXEC);  // children must not inherit it
-  }
   if (socket_) {  // only under mpirun: Slurm sends SIGCONT to resume after a pause
+    ::fcntl(socket_.get(), F_SETFD, FD_CLOEXEC);  // children must not inherit it
     heed_launcher();
   }
   let_continue();

@@ -22,7 +22,7 @@ namespace gangway::worker {
 /// The layout of a job, and one worker's place in it.
 struct Placement {
   int worker = 0;
-  Layout layout;
+  const Layout& layout;            ///< outlives this
   std::vector<int> hosts;          ///< by worker: equal where memory is shared
   std::vector<int> machines = {};  ///< by worker: equal where it could be; empty: nowhere
 };

@@ -16,6 +16,7 @@
 #include "job/estimate/device_estimate.hpp"
 #include "pipeline/cut_phases.hpp"
 #include "pipeline/lists/list_checks.hpp"
+#include "pipeline/lists/list_text.hpp"
 #include "pipeline/microbatches_with_reals.hpp"
 #include "run/control_protocol.hpp"
 
@@ -333,6 +334,26 @@ void Training::store_pools(std::int64_t steps_done, std::optional<std::int64_t> 
   }));
 }
 
+void Training::perform(const std::vector<pipeline::Instruction>& schedule, std::int64_t step) {
+  try {
+    // A trace cannot show a recorded step's instructions; a plain step computes the same bits.
+    if (graphs_ && !trace_.is_on()) {
+      graphs_->perform(schedule, traced_operations_);
+    } else {
+      pipeline::execute(schedule, traced_operations_);
+    }
+  } catch (...) {
+    if (exchange_.on_stall) {
+      const PerNetwork<std::string> names = setup_.job.network_names();
+      exchange_.on_stall(
+          fmt::format("step {} ended at the instruction marked >\n{}\n{}", step,
+                      pipeline::heading_of(shares_.layout(), shares_.worker(), names),
+                      pipeline::list_with_place(schedule, traced_operations_.last(), names)));
+    }
+    throw;
+  }
+}
+
 void Training::run_step(std::int64_t step, bool snapshot_follows) {
   if (trace_.begins_at(step)) {
     trace_.begin();
@@ -346,12 +367,7 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
   }
   operations_.begin_step(step, snapshot_follows);
   traced_operations_.begin_step(step);
-  // A trace cannot show a recorded step's instructions; a plain step computes the same bits.
-  if (graphs_ && !trace_.is_on()) {
-    graphs_->perform(schedule, traced_operations_);
-  } else {
-    pipeline::execute(schedule, traced_operations_);
-  }
+  perform(schedule, step);
   device_clock_->end_step();
   setup_.device.require_own_kernels();
   // The update hook copies snapshots on the CPU only. On a GPU, or on a worker without parameters,

@@ -68,6 +68,8 @@ class Training {
  private:
   void run_lease(const messages::Lease& lease);
   void run_step(std::int64_t step, bool snapshot_follows);
+  /// Runs the step's list. If an instruction fails, logs the list and the instruction.
+  void perform(const std::vector<pipeline::Instruction>& schedule, std::int64_t step);
   /// Saves the checkpoint of a lease without steps, or of the last lease.
   void save_now(const messages::Lease& lease);
   /// Begins to record steps, if the device can and the job allows it.

@@ -2,7 +2,6 @@
 // Reads chunks of a checkpoint's files, one open file at a time. Internal to the store; one thread.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "checkpoint/format/element_type.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -31,12 +32,11 @@ constexpr std::array<TypeRow, 13> kTypes{{{ElementType::kF64, "F64", 8},
                                           {ElementType::kBool, "BOOL", 1}}};
 
 const TypeRow& row_of(ElementType type) {
-  for (const TypeRow& row : kTypes) {
-    if (row.type == type) {
-      return row;
-    }
+  const auto row = std::ranges::find(kTypes, type, &TypeRow::type);
+  if (row == kTypes.end()) {
+    throw InvariantError(fmt::format("element type {} does not exist", static_cast<int>(type)));
   }
-  throw InvariantError(fmt::format("element type {} does not exist", static_cast<int>(type)));
+  return *row;
 }
 
 }  // namespace
@@ -46,12 +46,8 @@ std::size_t item_size(ElementType type) { return row_of(type).item_bytes; }
 std::string_view type_name(ElementType type) { return row_of(type).name; }
 
 std::optional<ElementType> parse_type(std::string_view name) {
-  for (const TypeRow& row : kTypes) {
-    if (row.name == name) {
-      return row.type;
-    }
-  }
-  return std::nullopt;
+  const auto row = std::ranges::find(kTypes, name, &TypeRow::name);
+  return row == kTypes.end() ? std::nullopt : std::optional(row->type);
 }
 
 }  // namespace gangway::checkpoint

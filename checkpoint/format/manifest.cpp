@@ -137,12 +137,10 @@ std::vector<ManifestEvent> read_events(const json& list, const std::string& wher
   std::vector<ManifestEvent> events;
   for (const json& item : list) {
     JsonMembers members(item, fmt::format("{}: events[{}]", where, events.size()));
-    ManifestEvent event;
-    event.step = members.count("step");
-    event.kind = members.text("kind");
-    event.detail = members.text("detail");
+    events.push_back({.step = members.count("step"),
+                      .kind = members.text("kind"),
+                      .detail = members.text("detail")});
     members.require_no_others();
-    events.push_back(std::move(event));
   }
   return events;
 }

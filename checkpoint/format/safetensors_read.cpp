@@ -208,8 +208,7 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
                                      static_cast<std::size_t>(header.data_begin + entry.begin),
                                      static_cast<std::size_t>(entry.end - entry.begin))});
   }
-  std::sort(mapping_->tensors.begin(), mapping_->tensors.end(),
-            [](const TensorRecord& a, const TensorRecord& b) { return a.name < b.name; });
+  std::ranges::sort(mapping_->tensors, {}, &TensorRecord::name);
 }
 
 SafetensorsFile::~SafetensorsFile() = default;
@@ -221,9 +220,7 @@ const std::filesystem::path& SafetensorsFile::path() const { return mapping_->pa
 std::span<const TensorRecord> SafetensorsFile::tensors() const { return mapping_->tensors; }
 
 const TensorRecord* SafetensorsFile::find(std::string_view name) const {
-  const auto found = std::lower_bound(
-      mapping_->tensors.begin(), mapping_->tensors.end(), name,
-      [](const TensorRecord& tensor, std::string_view key) { return tensor.name < key; });
+  const auto found = std::ranges::lower_bound(mapping_->tensors, name, {}, &TensorRecord::name);
   return found != mapping_->tensors.end() && found->name == name ? &*found : nullptr;
 }
 

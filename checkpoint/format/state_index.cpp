@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -129,8 +128,7 @@ void sort_into_files(StateIndex& index, std::size_t num_files) {
     }
   }
   for (std::vector<FilePiece>& file : index.files) {
-    std::sort(file.begin(), file.end(),
-              [](const FilePiece& a, const FilePiece& b) { return a.position < b.position; });
+    std::ranges::sort(file, {}, &FilePiece::position);
   }
 }
 
@@ -201,8 +199,7 @@ StateIndex index_state(const fs::path& directory, const Manifest& manifest) {
       place_pieces(header, path, expected[i], owners);
     }
   }
-  std::sort(index.tensors.begin(), index.tensors.end(),
-            [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
+  std::ranges::sort(index.tensors, {}, &StoredTensor::name);
   sort_into_files(index, manifest.files.size());
   return index;
 }
@@ -213,9 +210,8 @@ StoredChunk chunk_of(const StateIndex& index, int file, std::uint64_t chunk,
   const std::uint64_t last = std::min<std::uint64_t>(first + kChunkBytes, file_bytes);
   StoredChunk result{.file = file, .index = chunk, .bytes = static_cast<std::size_t>(last - first)};
   const std::vector<FilePiece>& pieces = index.files.at(static_cast<std::size_t>(file));
-  auto piece = std::upper_bound(
-      pieces.begin(), pieces.end(), first,
-      [](std::uint64_t position, const FilePiece& a) { return position < a.position + a.bytes; });
+  auto piece = std::ranges::upper_bound(
+      pieces, first, {}, [](const FilePiece& one) { return one.position + one.bytes; });
   for (; piece != pieces.end() && piece->position < last; ++piece) {
     const StoredTensor& tensor = index.tensors[piece->tensor];
     const std::size_t item = item_size(tensor.type);

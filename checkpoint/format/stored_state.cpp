@@ -199,9 +199,7 @@ std::span<const StoredTensor> StoredState::tensors() const { return opened_->ind
 
 const StoredTensor* StoredState::find(std::string_view name) const {
   const std::vector<StoredTensor>& all = opened_->index.tensors;
-  const auto found = std::lower_bound(
-      all.begin(), all.end(), name,
-      [](const StoredTensor& tensor, std::string_view key) { return tensor.name < key; });
+  const auto found = std::ranges::lower_bound(all, name, {}, &StoredTensor::name);
   return found != all.end() && found->name == name ? &*found : nullptr;
 }
 

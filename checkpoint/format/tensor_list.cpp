@@ -267,8 +267,7 @@ std::vector<StoredTensor> join_records(const std::vector<WorkerRecord>& records,
   std::vector<StoredTensor> tensors;
   tensors.reserve(joined.size());
   for (auto& [name, tensor] : joined) {
-    std::sort(tensor.pieces.begin(), tensor.pieces.end(),
-              [](const TensorPiece& a, const TensorPiece& b) { return a.begin < b.begin; });
+    std::ranges::sort(tensor.pieces, {}, &TensorPiece::begin);
     tensors.push_back(std::move(tensor));
   }
   return tensors;

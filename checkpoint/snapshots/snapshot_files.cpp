@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <map>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -56,8 +55,7 @@ std::optional<SnapshotEntry> read_entry(const fs::path& file, const std::string&
   SnapshotEntry entry = entry_of(slot, file);
   if (entry.key != key) {
     throw CheckpointError(
-        fmt::format("{}: damaged snapshot: of the run '{}', which its name does "
-                    "not say",
+        fmt::format("{}: damaged snapshot: of the run '{}', which its name does not say",
                     file.string(), printable(slot.run_directory)));
   }
   return entry;
@@ -250,8 +248,7 @@ PieceHash SnapshotFile::hash(std::size_t piece) const {
 void SnapshotFile::verify(std::size_t piece) const {
   if (hash_bytes(bytes(piece)) != hash(piece)) {
     throw CheckpointError(
-        fmt::format("{}: damaged snapshot of step {}: '{}' is not what its hash "
-                    "says",
+        fmt::format("{}: damaged snapshot of step {}: '{}' is not what its hash says",
                     entry().file.string(), entry().id.step, pieces()[piece].name));
   }
 }

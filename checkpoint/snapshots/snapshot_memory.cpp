@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -46,7 +45,6 @@ struct SlotContent {
 }  // namespace
 
 struct SnapshotMemory::State {
-  SnapshotPlace place;
   Viewpoint viewpoint;
   std::vector<TensorStretch> pieces;
   SlotLayout layout;
@@ -82,15 +80,6 @@ struct SnapshotMemory::State {
     }
     return chosen;
   }
-
-  [[nodiscard]] std::span<const std::byte> bytes_of(const Slot& slot, std::size_t piece) const {
-    return {slot.data + layout.offsets.at(piece), pieces.at(piece).bytes()};
-  }
-  [[nodiscard]] static PieceHash hash_in(const Slot& slot, std::size_t piece) {
-    PieceHash hash;
-    std::memcpy(&hash, slot.hashes + piece * sizeof hash, sizeof hash);
-    return hash;
-  }
 };
 
 SnapshotMemory::SnapshotMemory(SnapshotPlace place, std::vector<TensorStretch> pieces,
@@ -118,7 +107,6 @@ SnapshotMemory::SnapshotMemory(SnapshotPlace place, std::vector<TensorStretch> p
     state_->slots.push_back(std::move(slot));
   }
   state_->viewpoint = viewpoint_on(place.run_directory);
-  state_->place = std::move(place);
   state_->pieces = std::move(pieces);
 }
 
@@ -239,11 +227,14 @@ PinnedSnapshot::~PinnedSnapshot() {
 }
 
 std::span<const std::byte> PinnedSnapshot::bytes(std::size_t piece) const {
-  return memory_->state_->bytes_of(memory_->state_->slots[slot_], piece);
+  const SnapshotMemory::State& state = *memory_->state_;
+  return {state.slots[slot_].data + state.layout.offsets.at(piece), state.pieces.at(piece).bytes()};
 }
 
 PieceHash PinnedSnapshot::hash(std::size_t piece) const {
-  return SnapshotMemory::State::hash_in(memory_->state_->slots[slot_], piece);
+  PieceHash hash;
+  std::memcpy(&hash, memory_->state_->slots[slot_].hashes + piece * sizeof hash, sizeof hash);
+  return hash;
 }
 
 std::vector<PieceRecord> PinnedSnapshot::records() const {

@@ -52,9 +52,8 @@ std::string complaint_of(const TensorStretch& piece) {
     is_sound = is_sound && extent >= 0 &&
                !__builtin_mul_overflow(elements, static_cast<std::uint64_t>(extent), &elements);
   }
-  is_sound = is_sound && !__builtin_mul_overflow(elements, item_size(piece.type), &bytes) &&
-             bytes <= kMaxDataBytes;
-  if (!is_sound || piece.begin > piece.end || piece.end > elements) {
+  if (!is_sound || __builtin_mul_overflow(elements, item_size(piece.type), &bytes) ||
+      bytes > kMaxDataBytes || piece.begin > piece.end || piece.end > elements) {
     return fmt::format("elements {} to {} of shape [{}]", piece.begin, piece.end,
                        fmt::join(piece.shape, ", "));
   }
@@ -79,9 +78,8 @@ class TableWriter {
   template <typename Number>
   void put(Number number) {
     static_assert(std::is_trivially_copyable_v<Number>);
-    const std::size_t at = bytes_.size();
-    bytes_.resize(at + sizeof number);
-    std::memcpy(bytes_.data() + at, &number, sizeof number);
+    const auto view = std::as_bytes(std::span(&number, 1));
+    bytes_.insert(bytes_.end(), view.begin(), view.end());
   }
   void put_text(const std::string& text) {
     put(static_cast<std::uint32_t>(text.size()));

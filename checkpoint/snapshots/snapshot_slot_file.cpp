@@ -116,10 +116,8 @@ bool claim_by_force(const FileDescriptor& file) {
 SlotFile::SlotFile(fs::path slot, const SlotHeader& header, std::span<const std::byte> table)
     : slot_(std::move(slot)) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    bool is_taken = false;
-    for (const fs::path& path : files_of_slot()) {
-      is_taken = is_taken || take_over(path, header, table);
-    }
+    const bool is_taken = std::ranges::any_of(
+        files_of_slot(), [&](const fs::path& path) { return take_over(path, header, table); });
     path_ = is_taken ? path_ : slot_.parent_path() / tagged_name(slot_.filename().string());
     if (is_taken || make(header, table)) {
       return;

@@ -3,7 +3,6 @@
 // checkpoint. Any thread, one at a time.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "checkpoint/snapshots/snapshot_files.hpp"

@@ -2,7 +2,6 @@
 #include "checkpoint/store/owner.hpp"
 
 #include "base/errors.hpp"
-#include "base/process_identity.hpp"
 #include "base/this_host.hpp"
 #include "checkpoint/files/durable_file.hpp"
 #include "checkpoint/files/strict_json.hpp"
@@ -16,14 +15,7 @@ constexpr std::size_t kMaxOwnerBytes = 4096;
 
 }  // namespace
 
-Owner this_process() {
-  const ProcessIdentity self = own_process();
-  return Owner{.host = host_name(),
-               .boot_id = self.boot_id,
-               .pid_namespace = self.pid_namespace,
-               .pid = self.pid,
-               .start_ticks = self.start_ticks};
-}
+Owner this_process() { return {own_process(), host_name()}; }
 
 void write_owner(const std::filesystem::path& directory, const Owner& owner,
                  const FileSystem& files) {
@@ -52,11 +44,11 @@ OwnerState owner_state(const std::filesystem::path& directory) {
   try {
     const nlohmann::json document =
         parse_strict_json(read_stored_file(path, kMaxOwnerBytes), 1, path.string());
-    const Owner owner{.host = document.at("host").get<std::string>(),
-                      .boot_id = document.at("boot_id").get<std::string>(),
-                      .pid_namespace = document.at("pid_namespace").get<std::string>(),
-                      .pid = document.at("pid").get<std::int64_t>(),
-                      .start_ticks = document.at("start_ticks").get<std::uint64_t>()};
+    const Owner owner{{.boot_id = document.at("boot_id").get<std::string>(),
+                       .pid_namespace = document.at("pid_namespace").get<std::string>(),
+                       .pid = document.at("pid").get<std::int64_t>(),
+                       .start_ticks = document.at("start_ticks").get<std::uint64_t>()},
+                      document.at("host").get<std::string>()};
     return judge(owner, this_process());
   } catch (const CheckpointError&) {
     return OwnerState::kDead;

@@ -3,22 +3,17 @@
 // writer from a dead one. Internal to the store; any thread.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 
+#include "base/process_identity.hpp"
 #include "checkpoint/files/file_system.hpp"
 
 namespace gangway::checkpoint {
 
-/// Identifies a process. Process ids are reused, so it includes the start time. Both are valid only
-/// on one host, in one boot and in one process-id namespace (a container).
-struct Owner {
+/// A process and the name of its host, which shows that an earlier boot was of this host.
+struct Owner : ProcessIdentity {
   std::string host;
-  std::string boot_id;
-  std::string pid_namespace;
-  std::int64_t pid = 0;
-  std::uint64_t start_ticks = 0;  ///< field 22 of /proc/PID/stat, proc(5)
 };
 
 enum class OwnerState {

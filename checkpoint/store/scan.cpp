@@ -21,9 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 CheckpointEntry inspect(const fs::path& path, std::int64_t step) {
-  CheckpointEntry entry;
-  entry.path = path;
-  entry.step = step;
+  CheckpointEntry entry{.path = path, .step = step};
   try {
     entry.manifest = read_manifest(path);
     for (const ManifestFile& file : entry.manifest->files) {

@@ -49,9 +49,7 @@ class PieceHashes {
 
  private:
   static const TensorPiece& piece_at(const StoredTensor& tensor, std::uint64_t element) {
-    const auto after = std::upper_bound(
-        tensor.pieces.begin(), tensor.pieces.end(), element,
-        [](std::uint64_t value, const TensorPiece& piece) { return value < piece.begin; });
+    const auto after = std::ranges::upper_bound(tensor.pieces, element, {}, &TensorPiece::begin);
     return *std::prev(after);
   }
 

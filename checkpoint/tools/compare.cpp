@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -143,8 +142,7 @@ std::vector<TensorDifference> compare_checkpoints(const std::filesystem::path& a
       differences.push_back({.name = tensor.name, .reason = "only in the second"});
     }
   }
-  std::sort(differences.begin(), differences.end(),
-            [](const auto& left, const auto& right) { return left.name < right.name; });
+  std::ranges::sort(differences, {}, &TensorDifference::name);
   return differences;
 }
 

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <optional>
 
 #include <fmt/format.h>
 

@@ -5,7 +5,6 @@
 // by .cpp and .cu files.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>

@@ -16,8 +16,6 @@ HostGroup::HostGroup(HostView view)
       position_(view_->position) {
   std::iota(places_.begin(), places_.end(), std::size_t{0});
 }
-HostGroup::HostGroup(HostGroup&&) noexcept = default;
-HostGroup::~HostGroup() = default;
 
 HostGroup HostGroup::among(const std::vector<int>& workers) const {
   HostGroup group(view_);
@@ -35,9 +33,6 @@ HostGroup HostGroup::among(const std::vector<int>& workers) const {
   }
   return group;
 }
-
-const std::vector<int>& HostGroup::members() const { return names_; }
-std::size_t HostGroup::position() const { return position_; }
 
 const float* HostGroup::own_memory(std::size_t member, std::size_t index) const {
   return view_->members.at(places_.at(member)).own.at(index);

@@ -21,17 +21,17 @@ class HostGroup {
   /// Only they are asked for flags. The memory lives as long as either group.
   /// @pre `workers` contains this worker
   [[nodiscard]] HostGroup among(const std::vector<int>& workers) const;
-  HostGroup(HostGroup&&) noexcept;
+  HostGroup(HostGroup&&) noexcept = default;
   HostGroup& operator=(HostGroup&&) = delete;
-  ~HostGroup();
+  ~HostGroup() = default;
   HostGroup(const HostGroup&) = delete;
   HostGroup& operator=(const HostGroup&) = delete;
 
   /// Worker indices, ascending; includes this worker.
-  [[nodiscard]] const std::vector<int>& members() const;
+  [[nodiscard]] const std::vector<int>& members() const { return names_; }
   [[nodiscard]] std::size_t size() const { return members().size(); }
   /// This worker's place in members().
-  [[nodiscard]] std::size_t position() const;
+  [[nodiscard]] std::size_t position() const { return position_; }
   /// Memory `index` among `member`'s own allocations; read-only for the others.
   [[nodiscard]] const float* own_memory(std::size_t member, std::size_t index) const;
 

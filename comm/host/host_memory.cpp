@@ -123,10 +123,10 @@ void HostMemory::State::fail_silent(int worker, const Deadline& deadline) const 
   }
   throw PeerError(
       worker,
-      fmt::format("rank {}: rank {} on this host shared no memory within {:.1f} s "
-                  "(epoch {}): it died or "
-                  "stopped; its log file says more",
-                  rank_of(setup.worker), rank_of(worker), deadline.allowed_seconds(), setup.epoch));
+      fmt::format(
+          "rank {}: rank {} on this host shared no memory within {:.1f} s (epoch {}): it died or "
+          "stopped; its log file says more",
+          rank_of(setup.worker), rank_of(worker), deadline.allowed_seconds(), setup.epoch));
 }
 
 MappedMemory HostMemory::State::await_name(int worker, std::string_view what, SegmentAccess access,
@@ -147,8 +147,7 @@ MappedMemory HostMemory::State::await_name(int worker, std::string_view what, Se
 void HostMemory::State::fail_layout(int worker) const {
   throw CommError(
       fmt::format("rank {} on this host lays out shared memory unlike rank {}: do all run the "
-                  "same build of "
-                  "gangway and the same job?",
+                  "same build of gangway and the same job?",
                   rank_of(worker), rank_of(setup.worker)));
 }
 

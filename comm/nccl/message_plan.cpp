@@ -2,7 +2,6 @@
 #include "comm/nccl/message_plan.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,12 +22,6 @@ struct Summand {
   Source::From from = Source::From::kOwn;
   std::size_t partial = 0;  ///< index among the peer's partials or sums
 };
-
-std::vector<int> each_its_own(int num_workers) {
-  std::vector<int> hosts(static_cast<std::size_t>(num_workers));
-  std::iota(hosts.begin(), hosts.end(), 0);
-  return hosts;
-}
 
 std::vector<MicrobatchRange> microbatches_of(const std::vector<Summand>& summands) {
   std::vector<MicrobatchRange> subtrees;

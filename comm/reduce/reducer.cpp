@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -34,21 +33,15 @@ void check_setup(const ReducerSetup& setup, int num_workers) {
   }
 }
 
-std::vector<int> first_numbers(int count) {
-  std::vector<int> numbers(static_cast<std::size_t>(count));
-  std::iota(numbers.begin(), numbers.end(), 0);
-  return numbers;
-}
-
 /// Returns `setup` with its default fields filled in.
 ReducerSetup completed(ReducerSetup setup, Transport& transport) {
   const int num_workers = transport.num_workers();
   if (setup.hosts.empty()) {
-    setup.hosts = first_numbers(num_workers);
+    setup.hosts = each_its_own(num_workers);
   }
   if (setup.norm.workers.empty()) {
     setup.norm = {
-        .transport = &transport, .plan = setup.plan, .workers = first_numbers(num_workers)};
+        .transport = &transport, .plan = setup.plan, .workers = each_its_own(num_workers)};
   }
   check_setup(setup, num_workers);
   return setup;
@@ -106,8 +99,6 @@ std::vector<TreeSummand> Reducer::host_partials() const {
 std::size_t Reducer::flag(std::size_t stage, std::size_t bucket) const {
   return static_cast<std::size_t>(setup_.network) * kFlagsPerNetwork + stage * kMaxBuckets + bucket;
 }
-
-void SliceUpdater::skip(ElementRange /*range*/, std::span<const float> /*mean*/) {}
 
 void Reducer::open(const Agreement& agreement) {
   if (needs() != Need::kNothing) {

@@ -29,7 +29,6 @@
 #include "comm/reduce/partial_stack.hpp"
 #include "comm/reduce/reduction_routes.hpp"
 #include "comm/reduce/update_plan.hpp"
-#include "comm/transport/pending.hpp"
 #include "comm/transport/trace.hpp"
 #include "comm/transport/transport.hpp"
 
@@ -43,7 +42,7 @@ class SliceUpdater {
   /// @param mean   range.size() values: the mean over the micro-batches
   virtual void update(ElementRange range, std::span<const float> mean) = 0;
   /// Called instead of `update` for each piece if the agreement finds that the norm is not finite.
-  virtual void skip(ElementRange range, std::span<const float> mean);
+  virtual void skip(ElementRange /*range*/, std::span<const float> /*mean*/) {}
 };
 
 /// Number of flags of one network in its host group.

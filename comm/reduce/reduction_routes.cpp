@@ -2,6 +2,7 @@
 #include "comm/reduce/reduction_routes.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace gangway::comm {
 namespace {
@@ -55,6 +56,12 @@ int delegate_for(std::size_t place, const std::vector<int>& members) {
 }
 
 }  // namespace
+
+std::vector<int> each_its_own(int num_workers) {
+  std::vector<int> hosts(static_cast<std::size_t>(num_workers));
+  std::iota(hosts.begin(), hosts.end(), 0);
+  return hosts;
+}
 
 std::vector<int> workers_of(int host, const std::vector<int>& hosts) {
   std::vector<int> members;

@@ -30,6 +30,9 @@ struct ReductionRoutes {
   std::vector<int> delegates;  ///< this worker's on every other host; receive its new weights
 };
 
+/// The hosts of workers that share none: 0, 1, 2 and so on.
+[[nodiscard]] std::vector<int> each_its_own(int num_workers);
+
 /// The workers of `host`, ascending.
 /// @param hosts  by worker: a number that is equal for workers of one host
 [[nodiscard]] std::vector<int> workers_of(int host, const std::vector<int>& hosts);

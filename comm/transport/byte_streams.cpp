@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "comm/transport/byte_streams.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "base/errors.hpp"
 #include "comm/transport/deadline.hpp"
@@ -125,12 +124,8 @@ bool advance_all(std::vector<Stream>& streams) {
 
 template <typename Stream>
 const Stream* open_one(const std::vector<Stream>& streams) {
-  for (const Stream& stream : streams) {
-    if (!stream.has_ended()) {
-      return &stream;
-    }
-  }
-  return nullptr;
+  const auto found = std::ranges::find(streams, false, &Stream::has_ended);
+  return found == streams.end() ? nullptr : &*found;
 }
 
 }  // namespace

@@ -50,17 +50,14 @@ class Pings {
   }
 
  private:
-  void send() {
-    pending_.push_back(
-        {transport_.start_send(peer_, tag(), std::as_bytes(std::span(times_))), peer_});
-    wait();
-  }
+  void send() { wait(transport_.start_send(peer_, tag(), std::as_bytes(std::span(times_)))); }
   void receive() {
-    pending_.push_back(
-        {transport_.start_receive(peer_, tag(), std::as_writable_bytes(std::span(times_))), peer_});
-    wait();
+    wait(transport_.start_receive(peer_, tag(), std::as_writable_bytes(std::span(times_))));
   }
-  void wait() { wait_all(transport_, pending_, Deadline(timeout_), "its clock, for the trace"); }
+  void wait(RequestId request) {
+    pending_.assign(1, {request, peer_});
+    wait_all(transport_, pending_, Deadline(timeout_), "its clock, for the trace");
+  }
   [[nodiscard]] MessageTag tag() const { return {transport_.epoch(), 0, MessageKind::kClock}; }
 
   Transport& transport_;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "comm/transport/pending.hpp"
 
-#include <fmt/format.h>
-
 #include "base/errors.hpp"
 #include "comm/transport/peer_error.hpp"
 

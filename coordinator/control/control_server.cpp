@@ -265,11 +265,6 @@ void limit(grpc::ServerBuilder& builder) {
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
 }
 
-/// Silences gRPC, which logs every stranger's mistake to standard error.
-void be_quiet() {
-  gpr_set_log_function([](gpr_log_func_args* /*line*/) {});
-}
-
 }  // namespace
 
 struct ControlServer::State {
@@ -288,7 +283,8 @@ struct ControlServer::State {
 
 ControlServer::ControlServer(const ControlSettings& settings, ControlHandlers handlers)
     : state_(std::make_shared<State>(settings, std::move(handlers))) {
-  be_quiet();
+  // Silences gRPC, which logs every stranger's mistake to standard error.
+  gpr_set_log_function([](gpr_log_func_args* /*line*/) {});
   remove_control(state_->run);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();

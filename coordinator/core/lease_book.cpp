@@ -12,10 +12,7 @@ constexpr std::int64_t kMaxStepsPerLease = 1000;
 
 /// Returns the first multiple of `interval` above `step`; `limit` if none lies below `limit`.
 std::int64_t next_multiple(std::int64_t step, std::int64_t interval, std::int64_t limit) {
-  if (interval <= 0) {
-    return limit;
-  }
-  return std::min(limit, (step / interval + 1) * interval);
+  return interval <= 0 ? limit : std::min(limit, (step / interval + 1) * interval);
 }
 
 bool is_multiple(std::int64_t step, std::int64_t interval) {
@@ -76,10 +73,7 @@ std::vector<Lease> LeaseBook::grant(std::int64_t fastest_done) {
 }
 
 Lease LeaseBook::stop_lease() const {
-  Lease lease{.begin = end_, .end = end_};
-  lease.checkpoint = saved_step_ != end_;
-  lease.last = true;
-  return lease;
+  return {.begin = end_, .end = end_, .checkpoint = saved_step_ != end_, .last = true};
 }
 
 Lease LeaseBook::training_lease() const {

@@ -42,9 +42,7 @@ Membership::Membership(int num_workers, TimePoint start, const MembershipLimits&
                        std::string build)
     : build_(std::move(build)), start_(start), limits_(limits) {
   for (int rank = 1; rank <= num_workers; ++rank) {
-    Member member;
-    member.rank = rank;
-    members_.push_back(member);
+    members_.emplace_back().rank = rank;
   }
 }
 
@@ -161,8 +159,7 @@ std::optional<Fault> Membership::check_start(TimePoint now) const {
   int first = 0;
   int count = 0;
   for (const Member& member : members_) {
-    if (member.state == WorkerState::kLeft ||
-        (member.state == WorkerState::kReady && member.heard)) {
+    if (is_settled(member)) {
       continue;
     }
     first = first == 0 ? member.rank : first;

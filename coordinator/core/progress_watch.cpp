@@ -38,8 +38,6 @@ void ProgressWatch::granted(std::int64_t begin, TimePoint now) {
   }
 }
 
-void ProgressWatch::note_activity(TimePoint now) { last_activity_ = now; }
-
 void ProgressWatch::forgive(std::chrono::steady_clock::duration gap, TimePoint now) {
   for (std::optional<TimePoint>& since : since_) {
     if (since) {

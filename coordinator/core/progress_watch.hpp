@@ -25,7 +25,7 @@ class ProgressWatch {
   /// Records that a lease from `begin` was granted: silence of an idle worker counts from now.
   void granted(std::int64_t begin, TimePoint now);
   /// Records a picture or a checkpoint part: its writer was busy, and the other workers waited.
-  void note_activity(TimePoint now);
+  void note_activity(TimePoint now) { last_activity_ = now; }
   /// Records that `rank` has written more of a checkpoint to its disk.
   void wrote(int rank, TimePoint now) { since_[place(rank)] = now; }
   /// Counts `gap`, in which the coordinator itself did not run, as silence of no worker.

@@ -55,19 +55,13 @@ WebDocument too_busy() {
 
 }  // namespace
 
-/// State of the reading thread alone.
-struct PageSite::Reader {
-  explicit Reader(const std::filesystem::path& run_directory) : run(run_directory) {}
-  RunReader run;
-};
-
 PageSite::PageSite(std::shared_ptr<boost::asio::io_context> io, SiteSettings settings, Gate gate)
     : io_(std::move(io)),
       settings_(std::move(settings)),
       gate_(std::move(gate)),
       ring_(settings_.start_name),
       files_(page_files()),
-      reader_(std::make_shared<Reader>(settings_.run_directory)) {
+      reader_(std::make_shared<RunReader>(settings_.run_directory)) {
   disk_.submit([]() -> DiskThread::Follow {
     (void)::setpriority(PRIO_PROCESS, 0, kNiceness);  // on Linux, of this thread
     return [] {};
@@ -228,9 +222,9 @@ void PageSite::document(const Reply& reply) {
     std::chrono::nanoseconds took;
   };
   read(
-      [](Reader& reader) {
+      [](RunReader& reader) {
         const auto begin = steady_clock::now();
-        SharedText text = shared(reader.run.open_document());
+        SharedText text = shared(reader.open_document());
         return Made{std::move(text), steady_clock::now() - begin};
       },
       [](PageSite& self, const Made& made) {
@@ -264,7 +258,7 @@ void PageSite::metrics(const Reply& reply) {
   }
   read(
       [build = settings_.build, status = status_, book = totals_, load = load_,
-       directory = settings_.run_directory](Reader& /*reader*/) {
+       directory = settings_.run_directory](RunReader& /*reader*/) {
         return shared(metrics_text({.build = build,
                                     .status = status ? *status : JobStatus(),
                                     .book = book,
@@ -301,8 +295,8 @@ void PageSite::picture(const std::string& name, const Reply& reply) {
     return;
   }
   read(
-      [name](Reader& reader) {
-        auto bytes = reader.run.picture(name);
+      [name](RunReader& reader) {
+        auto bytes = reader.picture(name);
         return bytes ? shared(std::move(*bytes)) : SharedText();
       },
       [name, reply, answer](PageSite& self, const SharedText& bytes) {
@@ -340,8 +334,8 @@ void PageSite::log(const WebRequest& request, const Reply& reply) {
     return;
   }
   read(
-      [rank = *given](Reader& reader) {
-        auto lines = reader.run.log_end(rank);
+      [rank = *given](RunReader& reader) {
+        auto lines = reader.log_end(rank);
         return lines ? shared(std::move(*lines)) : SharedText();
       },
       [reply, rank = *given](PageSite& /*self*/, const SharedText& lines) {

@@ -27,6 +27,8 @@
 
 namespace gangway::coordinator {
 
+class RunReader;
+
 struct SiteSettings {
   std::filesystem::path run_directory;
   std::string start_name;  ///< prefix of this start's event ids
@@ -58,7 +60,6 @@ class PageSite : public std::enable_shared_from_this<PageSite> {
     SharedText bytes;
     TimePoint read_at{};
   };
-  struct Reader;
 
   [[nodiscard]] std::optional<WebDocument> refusal(const WebRequest& request) const;
   void open(const WebRequest& request, const Reply& reply);
@@ -83,7 +84,7 @@ class PageSite : public std::enable_shared_from_this<PageSite> {
   Gate gate_;
   EventRing ring_;
   std::map<std::string, WebDocument, std::less<>> files_;  ///< the page's files, by path
-  std::shared_ptr<Reader> reader_;                         ///< used only on the reading thread
+  std::shared_ptr<RunReader> reader_;                      ///< used only on the reading thread
   DiskThread disk_;
   int num_reading_ = 0;
 

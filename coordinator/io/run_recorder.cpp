@@ -274,13 +274,8 @@ void RunRecorder::show_saved(const CompleteCheckpoint& complete, const fs::path&
 }
 
 std::optional<fs::path> RunRecorder::give_up_checkpoint(std::int64_t step) {
-  const auto found = saving_.find(step);
-  if (found == saving_.end()) {
-    return std::nullopt;
-  }
-  const fs::path folder = found->second;
-  saving_.erase(found);
-  return folder;
+  auto given_up = saving_.extract(step);
+  return given_up ? std::optional(std::move(given_up.mapped())) : std::nullopt;
 }
 
 std::vector<fs::path> RunRecorder::give_up_checkpoints() {

@@ -80,18 +80,14 @@ ArithmeticVerdict unlike_before(const ArithmeticOfRank& one, const std::string& 
 std::string differing_facts(const Arithmetic& one, const Arithmetic& other) {
   const auto here = by_name(one);
   const auto there = by_name(other);
-  std::set<std::string> names;
-  for (const auto* facts : {&here, &there}) {
-    for (const auto& [name, value] : *facts) {
-      names.insert(name);
-    }
-  }
+  std::map<std::string, std::string> all = here;  // for its keys
+  all.insert(there.begin(), there.end());
   const auto value_in = [](const auto& facts, const std::string& name) {
     const auto found = facts.find(name);
     return found == facts.end() ? std::string() : found->second;
   };
   std::vector<std::string> differences;
-  for (const std::string& name : names) {
+  for (const auto& [name, value] : all) {
     const std::string mine = value_in(here, name);
     const std::string others = value_in(there, name);
     // An older Gangway recorded fewer facts; a missing variable counts as not set.

@@ -13,10 +13,6 @@ namespace gangway::coordinator {
 
 namespace fs = std::filesystem;
 
-bool ResumeChoice::is_automatic() const {
-  return options_.resume == "auto" || options_.resume == "must";
-}
-
 ResumePoint ResumeChoice::choose(const SnapshotInventory& inventory) {
   ResumePoint point;
   if (run_.resume) {
@@ -24,7 +20,7 @@ ResumePoint ResumeChoice::choose(const SnapshotInventory& inventory) {
     point.saved_step = run_.resume->step;
   }
   const std::int64_t saved = run_.resume ? run_.resume->step : -1;
-  if (is_automatic() || options_.is_again) {
+  if (options_.is_automatic() || options_.is_again) {
     const auto is_on_way = [this](const SnapshotId& id) {
       return is_on_the_way(id.step, id.incarnation, run_.decisions) && is_scorable(id.step);
     };
@@ -88,7 +84,7 @@ bool ResumeChoice::is_scorable(std::int64_t step) const {
 }
 
 void ResumeChoice::refuse_checkpoint(const std::string& reason) {
-  if (!run_.resume || !is_automatic()) {
+  if (!run_.resume || !options_.is_automatic()) {
     throw CheckpointError(reason);
   }
   run_.has_damaged_checkpoints = true;

@@ -31,7 +31,6 @@ class ResumeChoice {
   void refuse_checkpoint(const std::string& reason);
 
  private:
-  [[nodiscard]] bool is_automatic() const;
   /// Whether every checkpoint that later decisions need exists. A snapshot may lie after a
   /// checkpoint that was to be scored and was never committed.
   [[nodiscard]] bool is_scorable(std::int64_t step) const;

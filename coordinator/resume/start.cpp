@@ -78,7 +78,7 @@ void choose_checkpoint(StartedRun& run, const StartOptions& options, const Tell&
   if (options.resume == "never") {
     return;
   }
-  if (options.resume != "auto" && options.resume != "must") {
+  if (!options.is_automatic()) {
     run.resume = named_checkpoint(options.resume, tell);
     require_newest(*run.resume, options.resume, run.directory);
     return;
@@ -104,6 +104,15 @@ JobSpec job_of(const checkpoint::Found& found) {
                    found.path / checkpoint::kManifestName);
 }
 
+/// Returns job_of(); nothing if the job is of another version: other checks report differences.
+std::optional<JobSpec> readable_job_of(const checkpoint::Found& found) {
+  try {
+    return job_of(found);
+  } catch (const JobFileError&) {
+    return std::nullopt;
+  }
+}
+
 /// Returns the keys that differ from the checkpoint's job, with both values.
 std::string changes_since(const checkpoint::Found& found, const JobSpec& now,
                           std::string_view section = {}) {
@@ -117,13 +126,7 @@ std::string changes_since(const checkpoint::Found& found, const JobSpec& now,
 }
 
 /// Refuses a start if a user's network or library file has changed. @throws ConfigError
-void require_same_modules(const checkpoint::Found& found, const JobSpec& now) {
-  JobSpec old;
-  try {
-    old = job_of(found);
-  } catch (const JobFileError&) {
-    return;  // of another version: other checks report differences
-  }
+void require_same_modules(const checkpoint::Found& found, const JobSpec& old, const JobSpec& now) {
   const HashedFile& library = now.model.library;
   if (!library.file.empty() && !old.model.library.file.empty() &&
       library.hash != old.model.library.hash) {
@@ -145,17 +148,10 @@ void require_same_modules(const checkpoint::Found& found, const JobSpec& now) {
   }
 }
 
-/// @throws CheckpointError when the checkpoint is of another model.
 /// Refuses other image pools: their tensors depend on micro-batches and images per step.
-void require_same_pools(const checkpoint::Found& found, const JobSpec& spec) {
+void require_same_pools(const checkpoint::Found& found, const JobSpec& old, const JobSpec& spec) {
   if (!spec.training.recipe->has_pools) {
     return;
-  }
-  JobSpec old;
-  try {
-    old = job_of(found);
-  } catch (const JobFileError&) {
-    return;  // of another version: other checks report differences
   }
   for (const std::string_view key : {"training.pool", "training.microbatches", "training.batch"}) {
     const bool counts = spec.training.translation.pool > 0 || key == "training.pool";
@@ -168,17 +164,23 @@ void require_same_pools(const checkpoint::Found& found, const JobSpec& spec) {
   }
 }
 
+/// @throws CheckpointError when the checkpoint is of another model.
 void require_same_job(const checkpoint::Found& found, const StartedRun& run, const Tell& tell) {
   const JobSpec& spec = run.spec;
   const std::string name = found.path.filename().string();
-  require_same_modules(found, spec);
+  const std::optional<JobSpec> old = readable_job_of(found);
+  if (old) {
+    require_same_modules(found, *old, spec);
+  }
   if (found.manifest.model_fingerprint != model_fingerprint(spec)) {
     throw CheckpointError(
         fmt::format("checkpoint {} holds another model ({}): give the run another name (--run), or "
                     "start afresh (--resume never)",
                     found.path.string(), changes_since(found, spec, "model.")));
   }
-  require_same_pools(found, spec);
+  if (old) {
+    require_same_pools(found, *old, spec);
+  }
   if (found.manifest.job_fingerprint != job_fingerprint(spec)) {
     tell(fmt::format(
         "warn  the job has changed since {} was saved ({}): from here on it computes other "
@@ -214,11 +216,7 @@ void tell_of_lost_snapshots(const StartedRun& run, const Tell& tell) {
 void settle_precision_of(StartedRun& run, const StartOptions& options, const Tell& tell) {
   std::optional<JobSpec> before;
   if (run.resume) {
-    try {
-      before = job_of(*run.resume);
-    } catch (const JobFileError&) {
-      before = std::nullopt;  // of another version: other checks report differences
-    }
+    before = readable_job_of(*run.resume);
   } else if (options.resume != "never") {
     before = job_in(run.directory / kJobFile);
   }
@@ -316,7 +314,7 @@ void try_write_status(const fs::path& run_directory, const RunEnd& end) {
 }
 
 std::string go_on_advice(const StartOptions& options, const fs::path& run_directory) {
-  if (options.resume == "auto" || options.resume == "must") {
+  if (options.is_automatic()) {
     return "the same command continues";
   }
   return options.resume_command.empty()

@@ -29,6 +29,9 @@ struct StartOptions : StartRequest {
   bool is_one_host = false;  ///< all ranks are on this host and share its memory
   /// Whether the hosts' memory may be wiped, or other hosts take over, when the job ends.
   bool memory_may_go = false;
+
+  /// Whether to resume the run's newest state, instead of none or the one that the user names.
+  [[nodiscard]] bool is_automatic() const { return resume == "auto" || resume == "must"; }
 };
 
 /// Receives one line for the user.

@@ -40,9 +40,7 @@ std::optional<Decision> rollback_of(const DivergenceSpec& spec, const Decisions&
 
 void add_rollback(Decisions& decisions, Decision rollback) {
   std::erase_if(decisions, [step = rollback.change.step](const Decision& decision) {
-    return decision.seen > step &&
-           (decision.kind == DecisionKind::kScore || decision.kind == DecisionKind::kPlateau ||
-            decision.kind == DecisionKind::kEarlyStop);
+    return decision.seen > step && follows_from_scores(decision.kind);
   });
   decisions.push_back(std::move(rollback));
 }

@@ -119,9 +119,7 @@ std::optional<Trouble> TroubleWatch::tick(std::int64_t step, std::span<const dou
     }
     SeenFigures& seen = seen_[i];
     const double size = std::abs(losses[i]);
-    if (!seen.first) {
-      seen.first = size;
-    }
+    seen.first = seen.first.value_or(size);
     seen.saturated = size < kSaturated * *seen.first ? seen.saturated + 1 : 0;
     if (!trouble && seen.saturated == spec_.saturated_ticks) {
       trouble = Trouble{

@@ -53,10 +53,6 @@ class ContainerArchive : public ImageArchive {
     }
   }
 
-  [[nodiscard]] const std::vector<ArchiveEntry>& entries() const override { return entries_; }
-  [[nodiscard]] const std::string& shared_folder() const override { return prefix_; }
-  [[nodiscard]] const std::optional<LabelFile>& label_file() const override { return label_file_; }
-
   [[nodiscard]] std::vector<std::uint8_t> read(std::size_t index) const override {
     const ArchiveEntry& entry = entries_.at(index);
     const InnerFile& file = files_[entry.position];
@@ -142,10 +138,7 @@ class ContainerArchive : public ImageArchive {
   }
 
   std::vector<Container> containers_;
-  std::vector<InnerFile> files_;
-  std::string prefix_;
-  std::vector<ArchiveEntry> entries_;  ///< indexed by position
-  std::optional<LabelFile> label_file_;
+  std::vector<InnerFile> files_;  ///< indexed by an entry's position
 };
 
 }  // namespace

@@ -100,12 +100,6 @@ class FolderArchive : public ImageArchive {
     root_ /= prefix_;
   }
 
-  [[nodiscard]] const std::optional<LabelFile>& label_file() const override { return label_file_; }
-
-  [[nodiscard]] const std::vector<ArchiveEntry>& entries() const override { return entries_; }
-
-  [[nodiscard]] const std::string& shared_folder() const override { return prefix_; }
-
   [[nodiscard]] std::vector<std::uint8_t> read(std::size_t index) const override {
     const ArchiveEntry& entry = entries_.at(index);
     std::vector<std::uint8_t> bytes = contents(root_ / entry.name, entry.bytes);
@@ -174,9 +168,6 @@ class FolderArchive : public ImageArchive {
 
   fs::path root_;
   FolderReads reads_;
-  std::string prefix_;
-  std::vector<ArchiveEntry> entries_;
-  std::optional<LabelFile> label_file_;
 };
 
 }  // namespace

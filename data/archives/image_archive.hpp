@@ -35,23 +35,28 @@ class ImageArchive {
   virtual ~ImageArchive() = default;
   /// Returns the files .png, .jpg, .jpeg, .jpe, .jfif and .webp (any case), sorted by bytes of
   /// names. Excludes hidden files, `__MACOSX` and files that are no pictures.
-  [[nodiscard]] virtual const std::vector<ArchiveEntry>& entries() const = 0;
+  [[nodiscard]] const std::vector<ArchiveEntry>& entries() const { return entries_; }
   /// Returns the folders that hold all images, with a final slash; entry names omit them. May be
   /// empty.
-  [[nodiscard]] virtual const std::string& shared_folder() const = 0;
+  [[nodiscard]] const std::string& shared_folder() const { return prefix_; }
   /// Reads entries()[index] and compares the bytes with the known hashes. Thread-safe.
   /// @throws ConfigError naming the file, if unreadable or changed since it was listed
   [[nodiscard]] virtual std::vector<std::uint8_t> read(std::size_t index) const = 0;
   /// Announces a read of entries()[index], as Dataset::expect. Thread-safe.
   virtual void expect(std::size_t /*index*/) const {}
   /// Returns the nearest label file in a folder above all images; read at construction.
-  [[nodiscard]] virtual const std::optional<LabelFile>& label_file() const = 0;
+  [[nodiscard]] const std::optional<LabelFile>& label_file() const { return label_file_; }
   /// Returns the name of entries()[index] for messages.
   [[nodiscard]] virtual std::string display_name(std::size_t index) const = 0;
   /// Returns the CRC-32 of entries()[index], equal for a folder and a ZIP or tar of it. Reads the
   /// file if the CRC is unknown.
   [[nodiscard]] std::uint64_t content_crc(std::size_t index) const;
+
+ protected:
+  // The constructor of a subclass sets these members.
+  std::string prefix_;
+  std::vector<ArchiveEntry> entries_;
+  std::optional<LabelFile> label_file_;
 };
 
-/// @param check  null: files are not compared with their earlier contents
 }  // namespace gangway::data

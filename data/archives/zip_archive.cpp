@@ -88,12 +88,6 @@ class ZipArchive : public ImageArchive {
     }
   }
 
-  [[nodiscard]] const std::optional<LabelFile>& label_file() const override { return label_file_; }
-
-  [[nodiscard]] const std::vector<ArchiveEntry>& entries() const override { return entries_; }
-
-  [[nodiscard]] const std::string& shared_folder() const override { return prefix_; }
-
   [[nodiscard]] std::vector<std::uint8_t> read(std::size_t index) const override {
     return unpack(entries_.at(index), display_name(index));
   }
@@ -152,9 +146,6 @@ class ZipArchive : public ImageArchive {
   }
 
   fs::path path_;
-  std::string prefix_;
-  std::vector<ArchiveEntry> entries_;
-  std::optional<LabelFile> label_file_;
   mutable Mutex mutex_;
   mutable std::vector<Zip> idle_ GANGWAY_GUARDED_BY(mutex_);
 };

@@ -53,10 +53,8 @@ fs::path index_path(const fs::path& place, const fs::path& index_folder) {
   // Hosts that share a home may have different folders of the same name. A file may be replaced by
   // the next start, which must be noticed.
   (void)::stat(folder.c_str(), &status);
-  Fingerprint print;
-  print.add((is_folder ? folder : folder / place.filename()).string());
-  print.add(static_cast<std::int64_t>(status.st_ino));
-  return index_folder / print.hex();
+  return index_folder / fingerprint_of((is_folder ? folder : folder / place.filename()).string(),
+                                       static_cast<std::int64_t>(status.st_ino));
 }
 
 /// Returns the index entry of `file`, or null.

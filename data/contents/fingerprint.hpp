@@ -30,4 +30,11 @@ class Fingerprint {
   Hasher hasher_;
 };
 
+/// Returns the hexadecimal digits of the parts, added in their order.
+[[nodiscard]] std::string fingerprint_of(const auto&... parts) {
+  Fingerprint print;
+  (print.add(parts), ...);
+  return print.hex();
+}
+
 }  // namespace gangway::data

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "data/kept/cached_dataset.hpp"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -10,24 +8,45 @@
 #include "base/errors.hpp"
 #include "data/images/packed_batch.hpp"
 #include "data/images/pixels.hpp"
+#include "data/kept/picture_cache.hpp"
 #include "data/kept_datasets.hpp"
 
 namespace gangway::data {
+namespace {
 
-int CachedDataset::read(std::int64_t index, std::span<float> out) const {
-  if (const auto kept = cache_->find(index); !kept.empty()) {
-    std::ranges::transform(kept, out.begin(), to_unit);
-    return num_classes() == 0 ? 0 : label(index);
+/// Decodes and resizes pictures only once (data.cache): reads the same bits as `all`. Caches an
+/// example if all its values come from 8-bit pixels.
+class CachedDataset : public WrappedDataset {
+ public:
+  CachedDataset(std::unique_ptr<Dataset> all, std::unique_ptr<PictureCache> cache)
+      : WrappedDataset(std::move(all)), cache_(std::move(cache)) {}
+
+  [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override {
+    if (const auto kept = cache_->find(index); !kept.empty()) {
+      std::ranges::transform(kept, out.begin(), to_unit);
+      return num_classes() == 0 ? 0 : label(index);
+    }
+    const int label = all().read(index, out);
+    if (index < cache_->places()) {
+      std::vector<std::uint8_t> bytes(out.size());
+      if (to_bytes(out, bytes)) {
+        cache_->put(index, bytes);
+      }
+    }
+    return label;
   }
-  const int label = all_->read(index, out);
-  if (index < cache_->places()) {
-    std::vector<std::uint8_t> bytes(out.size());
-    if (to_bytes(out, bytes)) {
-      cache_->put(index, bytes);
+
+  void expect(std::int64_t index) const override {
+    if (!cache_->expect(index)) {
+      all().expect(index);
     }
   }
-  return label;
-}
+
+ private:
+  std::unique_ptr<PictureCache> cache_;
+};
+
+}  // namespace
 
 std::unique_ptr<Dataset> cached(std::unique_ptr<Dataset> all, const DataSpec& spec,
                                 ContentsCheck* check) {

@@ -132,9 +132,7 @@ Pack read_pack(const fs::path& folder) {
     fail_pack(manifest, "is damaged");
   }
   require_shards(folder, pack);
-  Fingerprint print;
-  print.add(text);
-  pack.fingerprint = print.hex();
+  pack.fingerprint = fingerprint_of(text);
   return pack;
 }
 

@@ -45,11 +45,9 @@ constexpr std::uint64_t kAutoShare = 4;
 std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 fs::path file_of(const PictureCacheSetup& setup) {
-  Fingerprint print;
-  print.add(setup.key);
-  print.add(static_cast<std::int64_t>(setup.picture_bytes));
-  print.add(setup.most_bytes);
-  return setup.folder / (print.hex() + std::string(kCacheEnding));
+  const std::string name =
+      fingerprint_of(setup.key, static_cast<std::int64_t>(setup.picture_bytes), setup.most_bytes);
+  return setup.folder / (name + std::string(kCacheEnding));
 }
 
 FileDescriptor open_cache(const fs::path& path, int more) {

@@ -154,12 +154,12 @@ int AllPairs::read(std::int64_t index, std::span<float> out) const {
   return 0;
 }
 
-std::string AllPairs::fingerprint_of(const std::string& first, const std::string& second) {
-  Fingerprint print;
-  print.add("all pairs");
-  print.add(first);
-  print.add(second);
-  return print.hex();
+std::string AllPairs::fingerprint() const {
+  return fingerprint_of("all pairs", first_->fingerprint(), second_->fingerprint());
+}
+
+std::string AllPairs::earlier_fingerprint() const {
+  return fingerprint_of("all pairs", first_->earlier_fingerprint(), second_->earlier_fingerprint());
 }
 
 ExampleShape Outlines::shape() const { return doubled(pictures_->shape()); }
@@ -182,24 +182,17 @@ int Outlines::read(std::int64_t index, std::span<float> out) const {
 }
 
 std::string Outlines::fingerprint() const {
-  Fingerprint print;
-  print.add("outlines");
-  print.add(kSidesReading);
-  print.add(pictures_->fingerprint());
-  return print.hex();
+  return fingerprint_of("outlines", kSidesReading, pictures_->fingerprint());
 }
 
 int SwappedPairs::read(std::int64_t index, std::span<float> out) const {
-  const int label = pairs_->read(index, out);
+  const int label = all().read(index, out);
   std::ranges::swap_ranges(out.first(out.size() / 2), out.subspan(out.size() / 2));
   return label;
 }
 
-std::string SwappedPairs::fingerprint_of(const std::string& pairs) {
-  Fingerprint print;
-  print.add("the other way");
-  print.add(pairs);
-  return print.hex();
+std::string SwappedPairs::marked(const std::string& of_all) const {
+  return fingerprint_of("the other way", of_all);
 }
 
 OneClass::OneClass(std::unique_ptr<Dataset> pictures, int label)
@@ -222,11 +215,7 @@ int OneClass::read(std::int64_t index, std::span<float> out) const {
 }
 
 std::string OneClass::fingerprint() const {
-  Fingerprint print;
-  print.add("one class");
-  print.add(std::int64_t{label_});
-  print.add(pictures_->fingerprint());
-  return print.hex();
+  return fingerprint_of("one class", std::int64_t{label_}, pictures_->fingerprint());
 }
 
 }  // namespace gangway::data

@@ -67,17 +67,10 @@ class AllPairs : public Dataset {
   [[nodiscard]] DecodeTimes decode_times() const override {
     return first_->decode_times() + second_->decode_times();
   }
-  [[nodiscard]] std::string fingerprint() const override {
-    return fingerprint_of(first_->fingerprint(), second_->fingerprint());
-  }
-  [[nodiscard]] std::string earlier_fingerprint() const override {
-    return fingerprint_of(first_->earlier_fingerprint(), second_->earlier_fingerprint());
-  }
+  [[nodiscard]] std::string fingerprint() const override;
+  [[nodiscard]] std::string earlier_fingerprint() const override;
 
  private:
-  [[nodiscard]] static std::string fingerprint_of(const std::string& first,
-                                                  const std::string& second);
-
   std::unique_ptr<Dataset> first_;
   std::unique_ptr<Dataset> second_;
 };
@@ -99,27 +92,13 @@ class Outlines : public Dataset {
 };
 
 /// Swaps the two pictures of each pair.
-class SwappedPairs : public Dataset {
+class SwappedPairs : public WrappedDataset {
  public:
-  explicit SwappedPairs(std::unique_ptr<Dataset> pairs) : pairs_(std::move(pairs)) {}
-  [[nodiscard]] std::int64_t size() const override { return pairs_->size(); }
-  [[nodiscard]] ExampleShape shape() const override { return pairs_->shape(); }
-  [[nodiscard]] int num_classes() const override { return pairs_->num_classes(); }
-  [[nodiscard]] int label(std::int64_t index) const override { return pairs_->label(index); }
+  using WrappedDataset::WrappedDataset;
   [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
-  void expect(std::int64_t index) const override { pairs_->expect(index); }
-  [[nodiscard]] DecodeTimes decode_times() const override { return pairs_->decode_times(); }
-  [[nodiscard]] std::string fingerprint() const override {
-    return fingerprint_of(pairs_->fingerprint());
-  }
-  [[nodiscard]] std::string earlier_fingerprint() const override {
-    return fingerprint_of(pairs_->earlier_fingerprint());
-  }
 
  private:
-  [[nodiscard]] static std::string fingerprint_of(const std::string& pairs);
-
-  std::unique_ptr<Dataset> pairs_;
+  [[nodiscard]] std::string marked(const std::string& of_all) const override;
 };
 
 /// The examples of one label.

@@ -117,23 +117,23 @@ std::vector<FilePair> paired(const SidedFiles& files, const ImageArchive& archiv
           archive.display_name(second)));
     }
   }
+  const auto refuse = [&](std::size_t file) {
+    throw ConfigError(fmt::format(
+        "{}: has no picture of equal name in the folder of the other side; add it, remove this "
+        "one, or use unpaired:",
+        archive.display_name(file)));
+  };
   std::vector<FilePair> pairs;
   for (const std::size_t first : files.first) {
     const auto found = seconds.find(place_of(archive.entries()[first].name).rest);
     if (found == seconds.end()) {
-      throw ConfigError(fmt::format(
-          "{}: has no picture of equal name in the folder of the other side; add it, remove this "
-          "one, or use unpaired:",
-          archive.display_name(first)));
+      refuse(first);
     }
     pairs.push_back({first, found->second});
     seconds.erase(found);
   }
   if (!seconds.empty()) {
-    throw ConfigError(fmt::format(
-        "{}: has no picture of equal name in the folder of the other side; add it, remove this "
-        "one, or use unpaired:",
-        archive.display_name(seconds.begin()->second)));
+    refuse(seconds.begin()->second);
   }
   return pairs;
 }

@@ -15,20 +15,11 @@ class SpecBlock : public Base {
  public:
   using Spec = SpecType;
   explicit SpecBlock(const Spec& spec)
-      : Base(ports_of(spec), parameters_of(spec), statistics_in(spec)), spec_(spec) {}
+      : Base(ports_of(spec), parameters_of(spec), statistics_of(spec)), spec_(spec) {}
 
   [[nodiscard]] const Spec& spec() const { return spec_; }
 
  private:
-  /// Returns the statistics of the spec; none if it has no function statistics_of.
-  [[nodiscard]] static std::vector<StatisticSpec> statistics_in(const Spec& spec) {
-    if constexpr (requires { statistics_of(spec); }) {
-      return statistics_of(spec);
-    } else {
-      return {};
-    }
-  }
-
   Spec spec_;
 };
 

@@ -23,14 +23,6 @@ void accumulate(at::Tensor& target, const at::Tensor& addend) {
   target = target.defined() ? target + addend : addend;
 }
 
-NamedTensors detached(const NamedTensors& tensors) {
-  NamedTensors result;
-  for (const auto& [name, tensor] : tensors.entries()) {
-    result = result.with(name, tensor.detach());
-  }
-  return result;
-}
-
 /// Makes leaves of the tensors of `names` that are in `chosen`, also in `current`.
 void add_leaves(const std::vector<std::string>& names, const std::set<std::string>& chosen,
                 NamedTensors& current, std::vector<std::string>& leaf_names,
@@ -115,7 +107,7 @@ NamedTensors BlockSweeps::forward(const NamedTensors& in, const ForwardContext& 
   unseen.derivatives = Derivatives::kAll;
   std::set<std::string> moving = moving_;
   std::set<std::string> still = still_;
-  NamedTensors current = detached(in);
+  NamedTensors current = in.detached();
   for (auto i = static_cast<std::size_t>(blocks_.begin); i < static_cast<std::size_t>(blocks_.end);
        ++i) {
     const BlockPorts& ports = network_.block(i).ports();
@@ -135,7 +127,7 @@ NamedTensors BlockSweeps::forward(const NamedTensors& in, const ForwardContext& 
         cut.outputs.push_back(out.at(name));
       }
     }
-    current = detached(out);
+    current = out.detached();
   }
   return current;
 }

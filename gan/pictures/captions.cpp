@@ -24,16 +24,9 @@ int text_width(const std::string& text, int scale) {
 int band_height(int scale) { return scale * (kDigitHeight + 2); }
 
 void copy(const Raster& from, Raster& to, int top, int left) {
-  const auto channels = static_cast<std::size_t>(from.channels);
-  const std::size_t bytes = static_cast<std::size_t>(from.width) * channels;
   for (int row = 0; row < from.height; ++row) {
-    const std::size_t target =
-        (static_cast<std::size_t>(top + row) * static_cast<std::size_t>(to.width) +
-         static_cast<std::size_t>(left)) *
-        channels;
-    std::copy_n(
-        from.pixels.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * bytes),
-        bytes, to.pixels.begin() + static_cast<std::ptrdiff_t>(target));
+    std::copy_n(from.pixels.data() + from.offset(row, 0), from.width * from.channels,
+                to.pixels.data() + to.offset(top + row, left));
   }
 }
 
@@ -52,15 +45,8 @@ Raster arrange_captioned(const ImageBatch& images, int columns,
   }
   const int cell_height = images.height + band_height(scale);
   const int rows = (images.count + columns - 1) / columns;
-  Raster raster{.height = rows * cell_height,
-                .width = columns * cell_width,
-                .channels = images.channels,
-                .pixels = {}};
   constexpr std::uint8_t kWhite = 255;
-  raster.pixels.assign(static_cast<std::size_t>(raster.height) *
-                           static_cast<std::size_t>(raster.width) *
-                           static_cast<std::size_t>(raster.channels),
-                       kWhite);
+  Raster raster = make_raster(rows * cell_height, columns * cell_width, images.channels, kWhite);
   const std::size_t values = images.pixels.size() / static_cast<std::size_t>(images.count);
   for (int i = 0; i < images.count; ++i) {
     ImageBatch one = images;

@@ -30,12 +30,7 @@ constexpr std::array kGlyphs{Glyph{'0', {"###", "# #", "# #", "# #", "###"}},
 
 void blacken(Raster& raster, Pixel at) {
   if (at.column >= 0 && at.column < raster.width && at.row >= 0 && at.row < raster.height) {
-    const auto channels = static_cast<std::size_t>(raster.channels);
-    const std::size_t index =
-        (static_cast<std::size_t>(at.row) * static_cast<std::size_t>(raster.width) +
-         static_cast<std::size_t>(at.column)) *
-        channels;
-    std::fill_n(raster.pixels.begin() + static_cast<std::ptrdiff_t>(index), channels, 0);
+    std::fill_n(raster.pixels.data() + raster.offset(at.row, at.column), raster.channels, 0);
   }
 }
 

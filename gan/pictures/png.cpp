@@ -25,20 +25,6 @@ std::uint8_t to_byte(float value) {
                         : std::uint8_t{0};  // NaN: 0
 }
 
-Raster make_raster(int height, int width, int channels, std::uint8_t value) {
-  Raster raster{.height = height, .width = width, .channels = channels, .pixels = {}};
-  raster.pixels.assign(static_cast<std::size_t>(height) * static_cast<std::size_t>(width) *
-                           static_cast<std::size_t>(channels),
-                       value);
-  return raster;
-}
-
-std::size_t offset(const Raster& raster, int row, int column) {
-  return (static_cast<std::size_t>(row) * static_cast<std::size_t>(raster.width) +
-          static_cast<std::size_t>(column)) *
-         static_cast<std::size_t>(raster.channels);
-}
-
 void copy_image(const ImageBatch& images, int index, Raster& raster, int top, int left) {
   const auto plane =
       static_cast<std::size_t>(images.height) * static_cast<std::size_t>(images.width);
@@ -47,7 +33,7 @@ void copy_image(const ImageBatch& images, int index, Raster& raster, int top, in
   for (int row = 0; row < images.height; ++row) {
     for (int column = 0; column < images.width; ++column) {
       const float* source = first + std::ptrdiff_t{row} * images.width + column;
-      std::uint8_t* target = raster.pixels.data() + offset(raster, top + row, left + column);
+      std::uint8_t* target = raster.pixels.data() + raster.offset(top + row, left + column);
       for (int channel = 0; channel < images.channels; ++channel) {
         target[channel] = to_byte(source[static_cast<std::size_t>(channel) * plane]);
       }
@@ -60,13 +46,21 @@ void draw_dot(Raster& raster, int row, int column, const Color& color) {
   for (int y = row; y < row + 2; ++y) {
     for (int x = column; x < column + 2; ++x) {
       if (y >= 0 && y < raster.height && x >= 0 && x < raster.width) {
-        std::ranges::copy(color, raster.pixels.data() + offset(raster, y, x));
+        std::ranges::copy(color, raster.pixels.data() + raster.offset(y, x));
       }
     }
   }
 }
 
 }  // namespace
+
+Raster make_raster(int height, int width, int channels, std::uint8_t value) {
+  Raster raster{.height = height, .width = width, .channels = channels, .pixels = {}};
+  raster.pixels.assign(static_cast<std::size_t>(height) * static_cast<std::size_t>(width) *
+                           static_cast<std::size_t>(channels),
+                       value);
+  return raster;
+}
 
 Raster arrange_grid(const ImageBatch& images, int columns) {
   const std::size_t wanted =

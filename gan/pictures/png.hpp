@@ -41,7 +41,17 @@ struct Raster {
   int width = 0;
   int channels = 1;  ///< 1 or 3
   std::vector<std::uint8_t> pixels;
+
+  /// Returns the index of a pixel's first channel.
+  [[nodiscard]] std::size_t offset(int row, int column) const {
+    return (static_cast<std::size_t>(row) * static_cast<std::size_t>(width) +
+            static_cast<std::size_t>(column)) *
+           static_cast<std::size_t>(channels);
+  }
 };
+
+/// Returns a raster whose pixels all have `value` in all channels.
+[[nodiscard]] Raster make_raster(int height, int width, int channels, std::uint8_t value);
 
 /// Arranges the images row by row, without gaps; the last row is filled up with black. @pre columns
 /// >= 1

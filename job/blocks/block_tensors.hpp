@@ -46,6 +46,21 @@ struct BlockPorts {
   std::vector<std::string> outputs;
 };
 
+/// All tensors of a block. Each spec of a block has a function `BlockTensors tensors_of(spec)`.
+struct BlockTensors {
+  BlockPorts ports = {};
+  std::vector<ParameterSpec> parameters = {};
+  std::vector<StatisticSpec> statistics = {};
+};
+
+[[nodiscard]] BlockPorts ports_of(const auto& spec) { return tensors_of(spec).ports; }
+[[nodiscard]] std::vector<ParameterSpec> parameters_of(const auto& spec) {
+  return tensors_of(spec).parameters;
+}
+[[nodiscard]] std::vector<StatisticSpec> statistics_of(const auto& spec) {
+  return tensors_of(spec).statistics;
+}
+
 /// Returns, by block, the tensors alive behind it: inputs of later blocks, and `results` once made.
 /// Workers send these tensors if the network is cut behind the block.
 [[nodiscard]] std::vector<std::vector<std::string>> live_after(

@@ -4,31 +4,28 @@
 #include "job/blocks/initial_deviation.hpp"
 
 namespace gangway {
-BlockPorts ports_of(const LabelConcatenationSpec&) { return {{"noise", "labels"}, {"noise"}}; }
-
-std::vector<ParameterSpec> parameters_of(const LabelConcatenationSpec&) { return {}; }
-
-BlockPorts ports_of(const ProjectionHeadSpec&) { return {{"features", "labels"}, {"features"}}; }
-
-std::vector<ParameterSpec> parameters_of(const ProjectionHeadSpec& spec) {
-  return {{.name = "weight", .shape = {1, spec.features * spec.pixels}},
-          {.name = "embedding", .shape = {spec.classes, spec.features}}};
+BlockTensors tensors_of(const LabelConcatenationSpec&) {
+  return {.ports = {{"noise", "labels"}, {"noise"}}};
 }
 
-BlockPorts ports_of(const LabelEmbeddingSpec&) { return {{"noise", "labels"}, {"noise"}}; }
-
-std::vector<ParameterSpec> parameters_of(const LabelEmbeddingSpec& spec) {
-  return {{.name = "embedding",
-           .shape = {spec.classes, spec.features},
-           .initial_scale = deviation(1.0, spec.classes)}};
+BlockTensors tensors_of(const ProjectionHeadSpec& spec) {
+  return {.ports = {{"features", "labels"}, {"features"}},
+          .parameters = {{.name = "weight", .shape = {1, spec.features * spec.pixels}},
+                         {.name = "embedding", .shape = {spec.classes, spec.features}}}};
 }
 
-BlockPorts ports_of(const LabelProductSpec&) { return {{"features", "labels"}, {"features"}}; }
+BlockTensors tensors_of(const LabelEmbeddingSpec& spec) {
+  return {.ports = {{"noise", "labels"}, {"noise"}},
+          .parameters = {{.name = "embedding",
+                          .shape = {spec.classes, spec.features},
+                          .initial_scale = deviation(1.0, spec.classes)}}};
+}
 
-std::vector<ParameterSpec> parameters_of(const LabelProductSpec& spec) {
-  return {{.name = "embedding",
-           .shape = {spec.classes, spec.features},
-           .initial_scale = deviation(1.0, spec.classes * spec.features)}};
+BlockTensors tensors_of(const LabelProductSpec& spec) {
+  return {.ports = {{"features", "labels"}, {"features"}},
+          .parameters = {{.name = "embedding",
+                          .shape = {spec.classes, spec.features},
+                          .initial_scale = deviation(1.0, spec.classes * spec.features)}}};
 }
 
 }  // namespace gangway

@@ -14,8 +14,7 @@ namespace gangway {
 struct LabelConcatenationSpec {
   std::int64_t classes = 0;
 };
-[[nodiscard]] BlockPorts ports_of(const LabelConcatenationSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const LabelConcatenationSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const LabelConcatenationSpec& spec);
 
 /// Discriminator: the logit of "features" [N, features * pixels], plus <embedding(label), their
 /// mean over pixels> (projection discriminator, Miyato and Koyama, 2018, eq. 3).
@@ -24,23 +23,20 @@ struct ProjectionHeadSpec {
   std::int64_t features = 1;
   std::int64_t pixels = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const ProjectionHeadSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const ProjectionHeadSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const ProjectionHeadSpec& spec);
 
 /// Generator: appends the label's embedding to "noise" [N, latent] → [N, latent + features].
 struct LabelEmbeddingSpec {
   std::int64_t classes = 0;
   std::int64_t features = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const LabelEmbeddingSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const LabelEmbeddingSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const LabelEmbeddingSpec& spec);
 
 /// Discriminator: the logit <"features", embedding(label)> of "features" [N, features].
 struct LabelProductSpec {
   std::int64_t classes = 0;
   std::int64_t features = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const LabelProductSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const LabelProductSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const LabelProductSpec& spec);
 
 }  // namespace gangway

@@ -18,28 +18,23 @@ std::vector<std::int64_t> weight_shape(const LayerSpec& spec) {
 
 }  // namespace
 
-BlockPorts ports_of(const LayerSpec& spec) { return {{spec.input}, {spec.output}}; }
-
-std::vector<ParameterSpec> parameters_of(const LayerSpec& spec) {
-  std::vector<ParameterSpec> parameters{
-      {.name = "weight", .shape = weight_shape(spec), .initial_scale = spec.initial_scale}};
+BlockTensors tensors_of(const LayerSpec& spec) {
+  BlockTensors tensors{
+      .ports = {{spec.input}, {spec.output}},
+      .parameters = {
+          {.name = "weight", .shape = weight_shape(spec), .initial_scale = spec.initial_scale}}};
   if (spec.bias) {
-    parameters.push_back({.name = "bias", .shape = {spec.out}, .initial = Initial::kZero});
+    tensors.parameters.push_back({.name = "bias", .shape = {spec.out}, .initial = Initial::kZero});
   }
   if (spec.batch_norm) {
-    parameters.push_back(
+    tensors.parameters.push_back(
         {.name = "norm.weight", .shape = {spec.out}, .initial = Initial::kOnePlusNormal});
-    parameters.push_back({.name = "norm.bias", .shape = {spec.out}, .initial = Initial::kZero});
+    tensors.parameters.push_back(
+        {.name = "norm.bias", .shape = {spec.out}, .initial = Initial::kZero});
+    tensors.statistics = {{.name = "norm.running_mean", .features = spec.out, .initial = 0.0},
+                          {.name = "norm.running_var", .features = spec.out, .initial = 1.0}};
   }
-  return parameters;
-}
-
-std::vector<StatisticSpec> statistics_of(const LayerSpec& spec) {
-  if (!spec.batch_norm) {
-    return {};
-  }
-  return {{.name = "norm.running_mean", .features = spec.out, .initial = 0.0},
-          {.name = "norm.running_var", .features = spec.out, .initial = 1.0}};
+  return tensors;
 }
 
 }  // namespace gangway

@@ -31,8 +31,6 @@ struct LayerSpec {
   std::string output = "features";
   double initial_scale = 0.02;  ///< of the weight
 };
-[[nodiscard]] BlockPorts ports_of(const LayerSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const LayerSpec& spec);
-[[nodiscard]] std::vector<StatisticSpec> statistics_of(const LayerSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const LayerSpec& spec);
 
 }  // namespace gangway

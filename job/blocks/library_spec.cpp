@@ -3,10 +3,8 @@
 
 namespace gangway {
 
-BlockPorts ports_of(const LibrarySpec& spec) { return spec.ports; }
-
-std::vector<ParameterSpec> parameters_of(const LibrarySpec& spec) { return spec.parameters; }
-
-std::vector<StatisticSpec> statistics_of(const LibrarySpec& spec) { return spec.statistics; }
+BlockTensors tensors_of(const LibrarySpec& spec) {
+  return {.ports = spec.ports, .parameters = spec.parameters, .statistics = spec.statistics};
+}
 
 }  // namespace gangway

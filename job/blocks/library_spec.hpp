@@ -20,8 +20,6 @@ struct LibrarySpec {
   std::map<std::string, double> numbers = {};  ///< other constants of the block: sizes, slopes
   std::string library = {};  ///< file that defines the kind; filled in where the model is known
 };
-[[nodiscard]] BlockPorts ports_of(const LibrarySpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const LibrarySpec& spec);
-[[nodiscard]] std::vector<StatisticSpec> statistics_of(const LibrarySpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const LibrarySpec& spec);
 
 }  // namespace gangway

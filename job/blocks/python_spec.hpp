@@ -35,8 +35,7 @@ struct PythonSpec {
   int levels = 0;  ///< above 0: so many maps instead, float32 [N, C, H, W] of any size
   std::optional<std::int64_t> num_parameters;  ///< known once the class is made
 };
-[[nodiscard]] BlockPorts ports_of(const PythonSpec& spec);
-/// Returns none, because Python makes the parameters.
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const PythonSpec& spec);
+/// Returns no parameters, because Python makes them.
+[[nodiscard]] BlockTensors tensors_of(const PythonSpec& spec);
 
 }  // namespace gangway

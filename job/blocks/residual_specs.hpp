@@ -18,8 +18,7 @@ struct ResidualSpec {
   std::int64_t groups = 1;    ///< of the 3x3 convolution; divides `expanded`
   double gain = 1.0;          ///< the other weights begin with deviation gain / sqrt(fan-in)
 };
-[[nodiscard]] BlockPorts ports_of(const ResidualSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const ResidualSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const ResidualSpec& spec);
 
 enum class Resampling { kUp, kDown };
 
@@ -31,8 +30,7 @@ struct ResamplingSpec {
   std::int64_t in = 1;  ///< channels
   std::int64_t out = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const ResamplingSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const ResamplingSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const ResamplingSpec& spec);
 
 /// Pixels a side of the maps of both bases.
 inline constexpr std::int64_t kBasisSide = 4;
@@ -43,8 +41,7 @@ struct GenerativeBasisSpec {
   std::int64_t in = 1;
   std::int64_t channels = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const GenerativeBasisSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const GenerativeBasisSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const GenerativeBasisSpec& spec);
 
 /// Discriminator: "features" [N, channels, 4, 4] → [N, out]: each channel's product with a learned
 /// map, then a linear map (R3GAN's discriminative basis).
@@ -52,7 +49,6 @@ struct DiscriminativeBasisSpec {
   std::int64_t channels = 1;
   std::int64_t out = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const DiscriminativeBasisSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const DiscriminativeBasisSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const DiscriminativeBasisSpec& spec);
 
 }  // namespace gangway

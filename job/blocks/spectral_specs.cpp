@@ -79,127 +79,88 @@ bool has_shortcut(const SpectralDownSpec& spec) { return spec.halves || spec.in 
 
 }  // namespace
 
-BlockPorts ports_of(const SpectralStemSpec&) { return {{"noise"}, {"features"}}; }
-
-std::vector<ParameterSpec> parameters_of(const SpectralStemSpec& spec) {
-  std::vector<ParameterSpec> parameters;
-  add_map(parameters, "linear", {spec.channels * kStemSide * kStemSide, spec.taken}, Bias::kYes);
-  return parameters;
+BlockTensors tensors_of(const SpectralStemSpec& spec) {
+  BlockTensors tensors{.ports = {{"noise"}, {"features"}}};
+  add_map(tensors.parameters, "linear", {spec.channels * kStemSide * kStemSide, spec.taken},
+          Bias::kYes);
+  tensors.statistics = directions_of(tensors.parameters);
+  return tensors;
 }
 
-std::vector<StatisticSpec> statistics_of(const SpectralStemSpec& spec) {
-  return directions_of(parameters_of(spec));
+BlockTensors tensors_of(const SharedEmbeddingSpec& spec) {
+  return {.ports = {{"labels"}, {"style"}},
+          .parameters = {{.name = "embedding",
+                          .shape = {spec.classes, spec.features},
+                          .initial = Initial::kOrthogonal,
+                          .initial_scale = 1.0}}};
 }
 
-BlockPorts ports_of(const SharedEmbeddingSpec&) { return {{"labels"}, {"style"}}; }
-
-std::vector<ParameterSpec> parameters_of(const SharedEmbeddingSpec& spec) {
-  return {{.name = "embedding",
-           .shape = {spec.classes, spec.features},
-           .initial = Initial::kOrthogonal,
-           .initial_scale = 1.0}};
-}
-
-BlockPorts ports_of(const SpectralUpSpec& spec) {
-  BlockPorts ports{{"features"}, {"features"}};
+BlockTensors tensors_of(const SpectralUpSpec& spec) {
+  BlockTensors tensors{.ports = {{"features"}, {"features"}}};
   if (spec.style > 0) {
-    ports.inputs.emplace_back("style");
+    tensors.ports.inputs.emplace_back("style");
   }
   if (spec.taken > 0) {
-    ports.inputs.emplace_back("noise");
+    tensors.ports.inputs.emplace_back("noise");
   }
   if (spec.classes > 0) {
-    ports.inputs.emplace_back("labels");
+    tensors.ports.inputs.emplace_back("labels");
   }
-  return ports;
-}
-
-std::vector<ParameterSpec> parameters_of(const SpectralUpSpec& spec) {
   const Condition condition{.features = spec.style > 0 ? spec.style + spec.taken : 0,
                             .classes = spec.classes};
-  std::vector<ParameterSpec> parameters;
-  add_norm(parameters, "first_norm", spec.in, condition);
-  add_map(parameters, "first", {spec.out, spec.in, 3, 3}, Bias::kYes);
-  add_norm(parameters, "second_norm", spec.out, condition);
-  add_map(parameters, "second", {spec.out, spec.out, 3, 3}, Bias::kYes);
-  add_map(parameters, "shortcut", {spec.out, spec.in, 1, 1}, Bias::kYes);
-  return parameters;
+  add_norm(tensors.parameters, "first_norm", spec.in, condition);
+  add_map(tensors.parameters, "first", {spec.out, spec.in, 3, 3}, Bias::kYes);
+  add_norm(tensors.parameters, "second_norm", spec.out, condition);
+  add_map(tensors.parameters, "second", {spec.out, spec.out, 3, 3}, Bias::kYes);
+  add_map(tensors.parameters, "shortcut", {spec.out, spec.in, 1, 1}, Bias::kYes);
+  tensors.statistics = directions_of(tensors.parameters);
+  add_running(tensors.statistics, "first_norm", spec.in);
+  add_running(tensors.statistics, "second_norm", spec.out);
+  return tensors;
 }
 
-std::vector<StatisticSpec> statistics_of(const SpectralUpSpec& spec) {
-  std::vector<StatisticSpec> statistics = directions_of(parameters_of(spec));
-  add_running(statistics, "first_norm", spec.in);
-  add_running(statistics, "second_norm", spec.out);
-  return statistics;
+BlockTensors tensors_of(const SpectralPictureSpec& spec) {
+  BlockTensors tensors{.ports = {{"features"}, {"features"}}};
+  add_norm(tensors.parameters, "norm", spec.in, {});
+  add_map(tensors.parameters, "picture", {spec.channels, spec.in, 3, 3}, Bias::kYes);
+  tensors.statistics = directions_of(tensors.parameters);
+  add_running(tensors.statistics, "norm", spec.in);
+  return tensors;
 }
 
-BlockPorts ports_of(const SpectralPictureSpec&) { return {{"features"}, {"features"}}; }
-
-std::vector<ParameterSpec> parameters_of(const SpectralPictureSpec& spec) {
-  std::vector<ParameterSpec> parameters;
-  add_norm(parameters, "norm", spec.in, {});
-  add_map(parameters, "picture", {spec.channels, spec.in, 3, 3}, Bias::kYes);
-  return parameters;
-}
-
-std::vector<StatisticSpec> statistics_of(const SpectralPictureSpec& spec) {
-  std::vector<StatisticSpec> statistics = directions_of(parameters_of(spec));
-  add_running(statistics, "norm", spec.in);
-  return statistics;
-}
-
-BlockPorts ports_of(const SpectralDownSpec& spec) {
-  return {{spec.is_first ? "image" : "features"}, {"features"}};
-}
-
-std::vector<ParameterSpec> parameters_of(const SpectralDownSpec& spec) {
-  std::vector<ParameterSpec> parameters;
-  add_map(parameters, "first", {spec.out, spec.in, 3, 3}, Bias::kYes);
-  add_map(parameters, "second", {spec.out, spec.out, 3, 3}, Bias::kYes);
+BlockTensors tensors_of(const SpectralDownSpec& spec) {
+  BlockTensors tensors{.ports = {{spec.is_first ? "image" : "features"}, {"features"}}};
+  add_map(tensors.parameters, "first", {spec.out, spec.in, 3, 3}, Bias::kYes);
+  add_map(tensors.parameters, "second", {spec.out, spec.out, 3, 3}, Bias::kYes);
   if (has_shortcut(spec)) {
-    add_map(parameters, "shortcut", {spec.out, spec.in, 1, 1}, Bias::kYes);
+    add_map(tensors.parameters, "shortcut", {spec.out, spec.in, 1, 1}, Bias::kYes);
   }
-  return parameters;
+  tensors.statistics = directions_of(tensors.parameters);
+  return tensors;
 }
 
-std::vector<StatisticSpec> statistics_of(const SpectralDownSpec& spec) {
-  return directions_of(parameters_of(spec));
-}
-
-BlockPorts ports_of(const SpectralAttentionSpec&) { return {{"features"}, {"features"}}; }
-
-std::vector<ParameterSpec> parameters_of(const SpectralAttentionSpec& spec) {
+BlockTensors tensors_of(const SpectralAttentionSpec& spec) {
+  BlockTensors tensors{.ports = {{"features"}, {"features"}}};
   const std::int64_t asked = std::max(std::int64_t{1}, spec.channels / 8);
   const std::int64_t told = std::max(std::int64_t{1}, spec.channels / 2);
-  std::vector<ParameterSpec> parameters;
-  add_map(parameters, "query", {asked, spec.channels, 1, 1}, Bias::kNo);
-  add_map(parameters, "key", {asked, spec.channels, 1, 1}, Bias::kNo);
-  add_map(parameters, "value", {told, spec.channels, 1, 1}, Bias::kNo);
-  add_map(parameters, "joined", {spec.channels, told, 1, 1}, Bias::kNo);
-  parameters.push_back({.name = "gain", .shape = {1}, .initial = Initial::kZero});
-  return parameters;
+  add_map(tensors.parameters, "query", {asked, spec.channels, 1, 1}, Bias::kNo);
+  add_map(tensors.parameters, "key", {asked, spec.channels, 1, 1}, Bias::kNo);
+  add_map(tensors.parameters, "value", {told, spec.channels, 1, 1}, Bias::kNo);
+  add_map(tensors.parameters, "joined", {spec.channels, told, 1, 1}, Bias::kNo);
+  tensors.parameters.push_back({.name = "gain", .shape = {1}, .initial = Initial::kZero});
+  tensors.statistics = directions_of(tensors.parameters);
+  return tensors;
 }
 
-std::vector<StatisticSpec> statistics_of(const SpectralAttentionSpec& spec) {
-  return directions_of(parameters_of(spec));
-}
-
-BlockPorts ports_of(const SpectralHeadSpec& spec) {
-  return spec.classes > 0 ? BlockPorts{{"features", "labels"}, {"features"}}
-                          : BlockPorts{{"features"}, {"features"}};
-}
-
-std::vector<ParameterSpec> parameters_of(const SpectralHeadSpec& spec) {
-  std::vector<ParameterSpec> parameters;
-  add_map(parameters, "linear", {1, spec.features}, Bias::kYes);
+BlockTensors tensors_of(const SpectralHeadSpec& spec) {
+  BlockTensors tensors{.ports = spec.classes > 0 ? BlockPorts{{"features", "labels"}, {"features"}}
+                                                 : BlockPorts{{"features"}, {"features"}}};
+  add_map(tensors.parameters, "linear", {1, spec.features}, Bias::kYes);
   if (spec.classes > 0) {
-    add_map(parameters, "embedding", {spec.classes, spec.features}, Bias::kNo);
+    add_map(tensors.parameters, "embedding", {spec.classes, spec.features}, Bias::kNo);
   }
-  return parameters;
-}
-
-std::vector<StatisticSpec> statistics_of(const SpectralHeadSpec& spec) {
-  return directions_of(parameters_of(spec));
+  tensors.statistics = directions_of(tensors.parameters);
+  return tensors;
 }
 
 }  // namespace gangway

@@ -22,9 +22,7 @@ struct SpectralStemSpec {
   std::int64_t taken = 1;  ///< elements of the noise
   std::int64_t channels = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const SpectralStemSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const SpectralStemSpec& spec);
-[[nodiscard]] std::vector<StatisticSpec> statistics_of(const SpectralStemSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const SpectralStemSpec& spec);
 
 /// Generator: "labels" → "style" [N, features], an embedding for all blocks (BigGAN, Brock et al.,
 /// 2019, section 3).
@@ -32,8 +30,7 @@ struct SharedEmbeddingSpec {
   std::int64_t classes = 0;
   std::int64_t features = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const SharedEmbeddingSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const SharedEmbeddingSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const SharedEmbeddingSpec& spec);
 
 /// Generator: doubles both sides of "features" [N, in, H, W] → [N, out, 2 H, 2 W]. A residual block
 /// of two 3x3 convolutions, BatchNorm and ReLU before each, beside a 1x1 convolution. BatchNorm's
@@ -48,9 +45,7 @@ struct SpectralUpSpec {
   std::int64_t first = 0;    ///< first element of the piece of noise
   std::int64_t taken = 0;    ///< elements of the piece
 };
-[[nodiscard]] BlockPorts ports_of(const SpectralUpSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const SpectralUpSpec& spec);
-[[nodiscard]] std::vector<StatisticSpec> statistics_of(const SpectralUpSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const SpectralUpSpec& spec);
 
 /// Generator: "features" → pictures [N, channels, H, W] in [-1, 1]: BatchNorm, ReLU, a 3x3
 /// convolution, tanh.
@@ -58,9 +53,7 @@ struct SpectralPictureSpec {
   std::int64_t in = 1;
   std::int64_t channels = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const SpectralPictureSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const SpectralPictureSpec& spec);
-[[nodiscard]] std::vector<StatisticSpec> statistics_of(const SpectralPictureSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const SpectralPictureSpec& spec);
 
 /// Discriminator: a residual block of two 3x3 convolutions, ReLU before each, optionally halved by
 /// a mean. A 1x1 convolution is beside them if sides or channels change. The first block takes
@@ -71,18 +64,14 @@ struct SpectralDownSpec {
   bool halves = true;
   bool is_first = false;
 };
-[[nodiscard]] BlockPorts ports_of(const SpectralDownSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const SpectralDownSpec& spec);
-[[nodiscard]] std::vector<StatisticSpec> statistics_of(const SpectralDownSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const SpectralDownSpec& spec);
 
 /// "features" + gain * attention("features"). Every pixel is a query; keys and values are maxima of
 /// 2x2 pixels. The gain, one number, begins at zero (Zhang et al., 2019, eq. 1 to 3, as in BigGAN).
 struct SpectralAttentionSpec {
   std::int64_t channels = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const SpectralAttentionSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const SpectralAttentionSpec& spec);
-[[nodiscard]] std::vector<StatisticSpec> statistics_of(const SpectralAttentionSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const SpectralAttentionSpec& spec);
 
 /// Discriminator: the logit of the sum over pixels of ReLU("features"), with labels plus
 /// <embedding, that sum> (Miyato and Koyama, 2018, eq. 3).
@@ -90,8 +79,6 @@ struct SpectralHeadSpec {
   std::int64_t classes = 0;  ///< 0: takes no labels
   std::int64_t features = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const SpectralHeadSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const SpectralHeadSpec& spec);
-[[nodiscard]] std::vector<StatisticSpec> statistics_of(const SpectralHeadSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const SpectralHeadSpec& spec);
 
 }  // namespace gangway

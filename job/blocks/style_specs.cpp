@@ -58,98 +58,77 @@ void add_factors(std::vector<ParameterSpec>& parameters, std::int64_t features, 
 
 }  // namespace
 
-BlockPorts ports_of(const StyleMappingSpec& spec) {
-  return spec.classes > 0 ? BlockPorts{{"noise", "labels"}, {kStyles}}
-                          : BlockPorts{{"noise"}, {kStyles}};
-}
-
-std::vector<ParameterSpec> parameters_of(const StyleMappingSpec& spec) {
-  std::vector<ParameterSpec> parameters;
+BlockTensors tensors_of(const StyleMappingSpec& spec) {
+  BlockTensors tensors{.ports = spec.classes > 0 ? BlockPorts{{"noise", "labels"}, {kStyles}}
+                                                 : BlockPorts{{"noise"}, {kStyles}}};
   std::int64_t in = spec.latent;
   if (spec.classes > 0) {
-    add_embedding(parameters, spec.classes, spec.features);
+    add_embedding(tensors.parameters, spec.classes, spec.features);
     in += spec.features;
   }
-  add_mapping(parameters, in, spec.features, spec.layers);
-  return parameters;
+  add_mapping(tensors.parameters, in, spec.features, spec.layers);
+  tensors.statistics = {{.name = kPathLength, .momentum = kPathLengthMomentum}};
+  return tensors;
 }
 
-std::vector<StatisticSpec> statistics_of(const StyleMappingSpec&) {
-  return {{.name = kPathLength, .momentum = kPathLengthMomentum}};
+BlockTensors tensors_of(const StyleConstantSpec& spec) {
+  return {.ports = {{kStyles}, {"features"}},
+          .parameters = {{.name = "constant",
+                          .shape = {spec.channels, kBasisSide, kBasisSide},
+                          .initial_scale = 1.0}}};
 }
 
-BlockPorts ports_of(const StyleConstantSpec&) { return {{kStyles}, {"features"}}; }
-
-std::vector<ParameterSpec> parameters_of(const StyleConstantSpec& spec) {
-  return {
-      {.name = "constant", .shape = {spec.channels, kBasisSide, kBasisSide}, .initial_scale = 1.0}};
+BlockTensors tensors_of(const StyleLayerSpec& spec) {
+  BlockTensors tensors{.ports = {{"features", kStyles}, {"features"}}};
+  add_factors(tensors.parameters, spec.features, spec.in);
+  add_map(tensors.parameters, {.in = spec.in, .out = spec.out, .kernel = 3});
+  tensors.parameters.push_back({.name = "noise_strength", .shape = {1}, .initial = Initial::kZero});
+  return tensors;
 }
 
-BlockPorts ports_of(const StyleLayerSpec&) { return {{"features", kStyles}, {"features"}}; }
-
-std::vector<ParameterSpec> parameters_of(const StyleLayerSpec& spec) {
-  std::vector<ParameterSpec> parameters;
-  add_factors(parameters, spec.features, spec.in);
-  add_map(parameters, {.in = spec.in, .out = spec.out, .kernel = 3});
-  parameters.push_back({.name = "noise_strength", .shape = {1}, .initial = Initial::kZero});
-  return parameters;
-}
-
-BlockPorts ports_of(const StylePictureSpec& spec) {
-  BlockPorts ports{{"features", kStyles}, {spec.is_last ? "features" : "picture"}};
+BlockTensors tensors_of(const StylePictureSpec& spec) {
+  BlockTensors tensors{.ports = {{"features", kStyles}, {spec.is_last ? "features" : "picture"}}};
   if (!spec.is_first) {
-    ports.inputs.emplace_back("picture");
+    tensors.ports.inputs.emplace_back("picture");
   }
-  return ports;
+  add_factors(tensors.parameters, spec.features, spec.in);
+  add_map(tensors.parameters, {.in = spec.in, .out = spec.channels, .kernel = 1});
+  return tensors;
 }
 
-std::vector<ParameterSpec> parameters_of(const StylePictureSpec& spec) {
-  std::vector<ParameterSpec> parameters;
-  add_factors(parameters, spec.features, spec.in);
-  add_map(parameters, {.in = spec.in, .out = spec.channels, .kernel = 1});
-  return parameters;
+BlockTensors tensors_of(const StyleImageSpec& spec) {
+  BlockTensors tensors{.ports = {{"image"}, {"features"}}};
+  add_map(tensors.parameters, {.in = spec.channels, .out = spec.out, .kernel = 1});
+  return tensors;
 }
 
-BlockPorts ports_of(const StyleImageSpec&) { return {{"image"}, {"features"}}; }
-
-std::vector<ParameterSpec> parameters_of(const StyleImageSpec& spec) {
-  std::vector<ParameterSpec> parameters;
-  add_map(parameters, {.in = spec.channels, .out = spec.out, .kernel = 1});
-  return parameters;
-}
-
-BlockPorts ports_of(const StyleHalvingSpec&) { return {{"features"}, {"features"}}; }
-
-std::vector<ParameterSpec> parameters_of(const StyleHalvingSpec& spec) {
-  std::vector<ParameterSpec> parameters;
-  add_map(parameters, {.name = "first", .in = spec.in, .out = spec.in, .kernel = 3});
-  add_map(parameters, {.name = "second", .in = spec.in, .out = spec.out, .kernel = 3});
+BlockTensors tensors_of(const StyleHalvingSpec& spec) {
+  BlockTensors tensors{.ports = {{"features"}, {"features"}}};
+  add_map(tensors.parameters, {.name = "first", .in = spec.in, .out = spec.in, .kernel = 3});
+  add_map(tensors.parameters, {.name = "second", .in = spec.in, .out = spec.out, .kernel = 3});
   if (spec.is_residual) {
-    parameters.push_back(
+    tensors.parameters.push_back(
         {.name = "skip.weight", .shape = {spec.out, spec.in, 1, 1}, .initial_scale = 1.0});
   }
-  return parameters;
+  return tensors;
 }
 
-BlockPorts ports_of(const StyleEpilogueSpec&) { return {{"features"}, {"features"}}; }
-
-std::vector<ParameterSpec> parameters_of(const StyleEpilogueSpec& spec) {
+BlockTensors tensors_of(const StyleEpilogueSpec& spec) {
+  BlockTensors tensors{.ports = {{"features"}, {"features"}}};
   const std::int64_t pixels = kBasisSide * kBasisSide;
-  std::vector<ParameterSpec> parameters;
-  add_map(parameters,
+  add_map(tensors.parameters,
           {.name = "convolution", .in = spec.channels + 1, .out = spec.channels, .kernel = 3});
-  add_map(parameters, {.name = "dense", .in = spec.channels * pixels, .out = spec.channels});
-  add_map(parameters, {.name = "head", .in = spec.channels, .out = spec.out});
-  return parameters;
+  add_map(tensors.parameters,
+          {.name = "dense", .in = spec.channels * pixels, .out = spec.channels});
+  add_map(tensors.parameters, {.name = "head", .in = spec.channels, .out = spec.out});
+  return tensors;
 }
 
-BlockPorts ports_of(const StyleLabelSpec&) { return {{"features", "labels"}, {"features"}}; }
-
-std::vector<ParameterSpec> parameters_of(const StyleLabelSpec& spec) {
-  std::vector<ParameterSpec> parameters;
-  add_embedding(parameters, spec.classes, spec.features);
-  add_mapping(parameters, spec.features, spec.features, spec.layers);
-  return parameters;
+BlockTensors tensors_of(const StyleLabelSpec& spec) {
+  BlockTensors tensors{.ports = {{"features", "labels"}, {"features"}}};
+  add_embedding(tensors.parameters, spec.classes, spec.features);
+  add_mapping(tensors.parameters, spec.features, spec.features, spec.layers);
+  return tensors;
 }
 
 }  // namespace gangway

@@ -33,16 +33,13 @@ struct StyleMappingSpec {
   std::int64_t count = 2;
   double mixing = 0.0;
 };
-[[nodiscard]] BlockPorts ports_of(const StyleMappingSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const StyleMappingSpec& spec);
-[[nodiscard]] std::vector<StatisticSpec> statistics_of(const StyleMappingSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const StyleMappingSpec& spec);
 
 /// Generator: learned "features" [N, channels, 4, 4], the same for every style.
 struct StyleConstantSpec {
   std::int64_t channels = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const StyleConstantSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const StyleConstantSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const StyleConstantSpec& spec);
 
 /// Generator: a 3x3 convolution of "features", whose weights a style scales and then normalizes
 /// (Karras et al., 2020, eq. 1 and 3). Optionally doubles the maps. Then adds noise of learned
@@ -56,8 +53,7 @@ struct StyleLayerSpec {
   std::int64_t side = 4;      ///< pixels a side of its output
   bool doubles = false;       ///< whether it doubles the side
 };
-[[nodiscard]] BlockPorts ports_of(const StyleLayerSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const StyleLayerSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const StyleLayerSpec& spec);
 
 /// Generator: makes a picture of "features" by a 1x1 convolution, whose weights a style scales.
 /// Adds it to the interpolated "picture" of half its size; the first block has none to add to. The
@@ -70,16 +66,14 @@ struct StylePictureSpec {
   bool is_first = false;
   bool is_last = false;
 };
-[[nodiscard]] BlockPorts ports_of(const StylePictureSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const StylePictureSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const StylePictureSpec& spec);
 
 /// Discriminator: "image" → "features" by a 1x1 convolution and leaky ReLU.
 struct StyleImageSpec {
   std::int64_t channels = 1;
   std::int64_t out = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const StyleImageSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const StyleImageSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const StyleImageSpec& spec);
 
 /// Discriminator: halves the sides of "features" by two 3x3 convolutions with leaky ReLU, maps
 /// smoothed before the second. A residual block adds a 1x1 convolution of the smaller maps and
@@ -90,8 +84,7 @@ struct StyleHalvingSpec {
   std::int64_t out = 1;
   bool is_residual = true;
 };
-[[nodiscard]] BlockPorts ports_of(const StyleHalvingSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const StyleHalvingSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const StyleHalvingSpec& spec);
 
 /// Discriminator: "features" [N, channels, 4, 4] → [N, out]. Appends a map of the deviation within
 /// a group; then a 3x3 convolution, a dense layer, leaky ReLU each, and a dense map. A group is of
@@ -102,8 +95,7 @@ struct StyleEpilogueSpec {
   std::int64_t out = 1;
   std::int64_t group = 4;
 };
-[[nodiscard]] BlockPorts ports_of(const StyleEpilogueSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const StyleEpilogueSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const StyleEpilogueSpec& spec);
 
 /// Discriminator: the logit <"features", mapping(label)> / sqrt(features), with a mapping as in the
 /// generator (StyleGAN2-ADA, Karras et al., 2020b, the authors' code).
@@ -112,7 +104,6 @@ struct StyleLabelSpec {
   std::int64_t features = 1;
   int layers = 8;
 };
-[[nodiscard]] BlockPorts ports_of(const StyleLabelSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const StyleLabelSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const StyleLabelSpec& spec);
 
 }  // namespace gangway

@@ -29,40 +29,32 @@ void add_norm(std::vector<ParameterSpec>& parameters, const std::string& prefix,
 
 }  // namespace
 
-BlockPorts ports_of(const TransferLayerSpec& spec) { return {{spec.input}, {"features"}}; }
-
-std::vector<ParameterSpec> parameters_of(const TransferLayerSpec& spec) {
-  std::vector<ParameterSpec> parameters;
+BlockTensors tensors_of(const TransferLayerSpec& spec) {
+  BlockTensors tensors{.ports = {{spec.input}, {"features"}}};
   const double gain = spec.activation == Activation::kRelu ? std::numbers::sqrt2 : 1.0;
-  add_convolution(parameters, "", {spec.out, spec.in, spec.kernel, spec.kernel}, gain);
+  add_convolution(tensors.parameters, "", {spec.out, spec.in, spec.kernel, spec.kernel}, gain);
   if (spec.normalizes) {
-    add_norm(parameters, "norm.", spec.out);
+    add_norm(tensors.parameters, "norm.", spec.out);
   }
-  return parameters;
+  return tensors;
 }
 
-BlockPorts ports_of(const TransferResidualSpec&) { return {{"features"}, {"features"}}; }
-
-std::vector<ParameterSpec> parameters_of(const TransferResidualSpec& spec) {
-  std::vector<ParameterSpec> parameters;
+BlockTensors tensors_of(const TransferResidualSpec& spec) {
+  BlockTensors tensors{.ports = {{"features"}, {"features"}}};
   const std::vector<std::int64_t> shape{spec.channels, spec.channels, 3, 3};
-  add_convolution(parameters, "first.", shape, std::numbers::sqrt2);
-  add_norm(parameters, "first_norm.", spec.channels);
-  add_convolution(parameters, "second.", shape, 1.0);
-  add_norm(parameters, "second_norm.", spec.channels);
-  return parameters;
+  add_convolution(tensors.parameters, "first.", shape, std::numbers::sqrt2);
+  add_norm(tensors.parameters, "first_norm.", spec.channels);
+  add_convolution(tensors.parameters, "second.", shape, 1.0);
+  add_norm(tensors.parameters, "second_norm.", spec.channels);
+  return tensors;
 }
 
-BlockPorts ports_of(const FeatureLevelSpec& spec) {
-  return {{spec.level == 0 ? "image" : "features"},
-          {"features", level_names(spec.level + 1).back()}};
-}
-
-std::vector<ParameterSpec> parameters_of(const FeatureLevelSpec& spec) {
-  std::vector<ParameterSpec> parameters;
-  add_convolution(parameters, "", {spec.out, spec.in, spec.kernel, spec.kernel},
+BlockTensors tensors_of(const FeatureLevelSpec& spec) {
+  BlockTensors tensors{.ports = {{spec.level == 0 ? "image" : "features"},
+                                 {"features", level_names(spec.level + 1).back()}}};
+  add_convolution(tensors.parameters, "", {spec.out, spec.in, spec.kernel, spec.kernel},
                   std::numbers::sqrt2);
-  return parameters;
+  return tensors;
 }
 
 std::vector<std::string> level_names(int count) {

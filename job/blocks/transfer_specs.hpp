@@ -25,8 +25,7 @@ struct TransferLayerSpec {
   Activation activation = Activation::kRelu;  ///< or none, or tanh
   std::string input = "features";
 };
-[[nodiscard]] BlockPorts ports_of(const TransferLayerSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const TransferLayerSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const TransferLayerSpec& spec);
 
 /// "features" + f("features"). f: 3x3 convolution, InstanceNorm, ReLU, 3x3 convolution,
 /// InstanceNorm (Johnson et al., supplementary material). No ReLU behind the sum, after Gross and
@@ -34,8 +33,7 @@ struct TransferLayerSpec {
 struct TransferResidualSpec {
   std::int64_t channels = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const TransferResidualSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const TransferResidualSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const TransferResidualSpec& spec);
 
 /// A level of a feature network: optionally the maximum of each 2x2 of its input, then a
 /// convolution that keeps the size, then ReLU. The result is "features" for the next level, and the
@@ -47,8 +45,7 @@ struct FeatureLevelSpec {
   bool pools = false;
   int level = 0;  ///< number of the level; 0 takes "image"
 };
-[[nodiscard]] BlockPorts ports_of(const FeatureLevelSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const FeatureLevelSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const FeatureLevelSpec& spec);
 
 /// Returns "level0", …: the tensors that a feature network of `count` levels makes.
 [[nodiscard]] std::vector<std::string> level_names(int count);

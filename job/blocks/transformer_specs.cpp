@@ -28,90 +28,72 @@ constexpr double kInitialGain = 0.1;
 
 }  // namespace
 
-BlockPorts ports_of(const TokenStyleSpec& spec) {
-  return spec.classes > 0 ? BlockPorts{{"noise", "labels"}, {"style"}}
-                          : BlockPorts{{"noise"}, {"style"}};
-}
-
-std::vector<ParameterSpec> parameters_of(const TokenStyleSpec& spec) {
-  std::vector<ParameterSpec> parameters;
+BlockTensors tensors_of(const TokenStyleSpec& spec) {
+  BlockTensors tensors{.ports = spec.classes > 0 ? BlockPorts{{"noise", "labels"}, {"style"}}
+                                                 : BlockPorts{{"noise"}, {"style"}}};
   std::int64_t in = spec.latent;
   if (spec.classes > 0) {
-    parameters.push_back({.name = "embedding", .shape = {spec.classes, spec.latent}});
+    tensors.parameters.push_back({.name = "embedding", .shape = {spec.classes, spec.latent}});
     in *= 2;
   }
-  add_linear(parameters, "first", in, spec.features, 1.0 / kStyleRate);
-  add_linear(parameters, "second", spec.features, spec.features, 1.0 / kStyleRate);
-  return parameters;
+  add_linear(tensors.parameters, "first", in, spec.features, 1.0 / kStyleRate);
+  add_linear(tensors.parameters, "second", spec.features, spec.features, 1.0 / kStyleRate);
+  return tensors;
 }
 
-BlockPorts ports_of(const TokenGridSpec&) { return {{"style"}, {"features"}}; }
-
-std::vector<ParameterSpec> parameters_of(const TokenGridSpec& spec) {
-  return {{.name = "positions",
-           .shape = {spec.side * spec.side, spec.width},
-           .initial = Initial::kPositions}};
+BlockTensors tensors_of(const TokenGridSpec& spec) {
+  return {.ports = {{"style"}, {"features"}},
+          .parameters = {{.name = "positions",
+                          .shape = {spec.side * spec.side, spec.width},
+                          .initial = Initial::kPositions}}};
 }
 
-BlockPorts ports_of(const TransformerSpec& spec) {
-  return spec.style > 0 ? BlockPorts{{"features", "style"}, {"features"}}
-                        : BlockPorts{{"features"}, {"features"}};
-}
-
-std::vector<ParameterSpec> parameters_of(const TransformerSpec& spec) {
-  std::vector<ParameterSpec> parameters;
+BlockTensors tensors_of(const TransformerSpec& spec) {
+  BlockTensors tensors{.ports = spec.style > 0 ? BlockPorts{{"features", "style"}, {"features"}}
+                                               : BlockPorts{{"features"}, {"features"}}};
   if (spec.style > 0) {
-    add_linear(parameters, "style", spec.style, 4 * spec.width, kInitialGain);
+    add_linear(tensors.parameters, "style", spec.style, 4 * spec.width, kInitialGain);
   } else {
-    add_gain(parameters, "attention.before", spec.width, 1.0);
-    add_gain(parameters, "attention.behind", spec.width, kInitialGain);
-    add_gain(parameters, "mlp.before", spec.width, 1.0);
-    add_gain(parameters, "mlp.behind", spec.width, kInitialGain);
+    add_gain(tensors.parameters, "attention.before", spec.width, 1.0);
+    add_gain(tensors.parameters, "attention.behind", spec.width, kInitialGain);
+    add_gain(tensors.parameters, "mlp.before", spec.width, 1.0);
+    add_gain(tensors.parameters, "mlp.behind", spec.width, kInitialGain);
   }
-  add_linear(parameters, "taken", spec.width, 3 * spec.width);
-  add_gain(parameters, "query.gain", spec.width / spec.heads, 1.0);
-  add_gain(parameters, "key.gain", spec.width / spec.heads, 1.0);
-  add_linear(parameters, "joined", spec.width, spec.width);
-  add_linear(parameters, "expand", spec.width, 2 * spec.hidden);
-  add_linear(parameters, "contract", spec.hidden, spec.width);
-  return parameters;
+  add_linear(tensors.parameters, "taken", spec.width, 3 * spec.width);
+  add_gain(tensors.parameters, "query.gain", spec.width / spec.heads, 1.0);
+  add_gain(tensors.parameters, "key.gain", spec.width / spec.heads, 1.0);
+  add_linear(tensors.parameters, "joined", spec.width, spec.width);
+  add_linear(tensors.parameters, "expand", spec.width, 2 * spec.hidden);
+  add_linear(tensors.parameters, "contract", spec.hidden, spec.width);
+  return tensors;
 }
 
-BlockPorts ports_of(const PatchPictureSpec& spec) {
-  BlockPorts ports{{"features", "style"}, {spec.is_last ? "features" : "pictures"}};
+BlockTensors tensors_of(const PatchPictureSpec& spec) {
+  BlockTensors tensors{.ports = {{"features", "style"}, {spec.is_last ? "features" : "pictures"}}};
   if (spec.depth > 0) {
-    ports.inputs.emplace_back("pictures");
+    tensors.ports.inputs.emplace_back("pictures");
   }
-  return ports;
+  add_linear(tensors.parameters, "style", spec.style, spec.width, kInitialGain);
+  add_linear(tensors.parameters, "picture", spec.width, spec.channels * spec.patch * spec.patch);
+  return tensors;
 }
 
-std::vector<ParameterSpec> parameters_of(const PatchPictureSpec& spec) {
-  std::vector<ParameterSpec> parameters;
-  add_linear(parameters, "style", spec.style, spec.width, kInitialGain);
-  add_linear(parameters, "picture", spec.width, spec.channels * spec.patch * spec.patch);
-  return parameters;
-}
-
-BlockPorts ports_of(const PatchEmbeddingSpec&) { return {{"image"}, {"features"}}; }
-
-std::vector<ParameterSpec> parameters_of(const PatchEmbeddingSpec& spec) {
-  std::vector<ParameterSpec> parameters;
-  add_linear(parameters, "patch", spec.depths * spec.channels * spec.patch * spec.patch,
+BlockTensors tensors_of(const PatchEmbeddingSpec& spec) {
+  BlockTensors tensors{.ports = {{"image"}, {"features"}}};
+  add_linear(tensors.parameters, "patch", spec.depths * spec.channels * spec.patch * spec.patch,
              spec.width);
-  parameters.push_back({.name = "positions",
-                        .shape = {spec.side * spec.side, spec.width},
-                        .initial = Initial::kPositions});
-  parameters.push_back({.name = "token", .shape = {1, spec.width}});
-  return parameters;
+  tensors.parameters.push_back({.name = "positions",
+                                .shape = {spec.side * spec.side, spec.width},
+                                .initial = Initial::kPositions});
+  tensors.parameters.push_back({.name = "token", .shape = {1, spec.width}});
+  return tensors;
 }
 
-BlockPorts ports_of(const TokenHeadSpec&) { return {{"features"}, {"features"}}; }
-
-std::vector<ParameterSpec> parameters_of(const TokenHeadSpec& spec) {
-  std::vector<ParameterSpec> parameters;
-  add_gain(parameters, "before", spec.width, 1.0);
-  add_linear(parameters, "head", spec.width, spec.out);
-  return parameters;
+BlockTensors tensors_of(const TokenHeadSpec& spec) {
+  BlockTensors tensors{.ports = {{"features"}, {"features"}}};
+  add_gain(tensors.parameters, "before", spec.width, 1.0);
+  add_linear(tensors.parameters, "head", spec.width, spec.out);
+  return tensors;
 }
 
 }  // namespace gangway

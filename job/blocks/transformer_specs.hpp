@@ -17,8 +17,7 @@ struct TokenStyleSpec {
   std::int64_t classes = 0;
   std::int64_t features = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const TokenStyleSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const TokenStyleSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const TokenStyleSpec& spec);
 
 /// Factor on the mapping's weights at each use, so that an optimiser moves them more slowly
 /// (StyleGAN's learning rate of the mapping network, Karras et al., 2019, appendix C).
@@ -29,8 +28,7 @@ struct TokenGridSpec {
   std::int64_t side = 1;  ///< patches of a picture's side
   std::int64_t width = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const TokenGridSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const TokenGridSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const TokenGridSpec& spec);
 
 /// A layer of a transformer on "features" [N, tokens, width]: attention, then a gated MLP, each
 /// with RMSNorm before it and a gain behind it. Gains come from "style", which the layer passes on;
@@ -41,8 +39,7 @@ struct TransformerSpec {
   std::int64_t hidden = 1;  ///< of the MLP
   std::int64_t style = 0;   ///< features of "style"; 0: takes none
 };
-[[nodiscard]] BlockPorts ports_of(const TransformerSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const TransformerSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const TransformerSpec& spec);
 
 /// Generator: makes a picture of "features" [N, side * side, width], patch by patch, under "style".
 /// Adds it to the last of "pictures" [N, depth * channels, H, W] and appends the sum. The last
@@ -57,8 +54,7 @@ struct PatchPictureSpec {
   int depth = 0;              ///< pictures from earlier blocks
   bool is_last = false;
 };
-[[nodiscard]] BlockPorts ports_of(const PatchPictureSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const PatchPictureSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const PatchPictureSpec& spec);
 
 /// Discriminator: "image" [N, channels or depths * channels, H, W] → "features" [N, 1 + side *
 /// side, width]: a learned token, then a token per patch, with learned positions. A single picture
@@ -71,15 +67,13 @@ struct PatchEmbeddingSpec {
   std::int64_t side = 1;      ///< patches
   std::int64_t width = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const PatchEmbeddingSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const PatchEmbeddingSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const PatchEmbeddingSpec& spec);
 
 /// Discriminator: a linear map of the first token of "features" [N, tokens, width], normalized.
 struct TokenHeadSpec {
   std::int64_t width = 1;
   std::int64_t out = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const TokenHeadSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const TokenHeadSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const TokenHeadSpec& spec);
 
 }  // namespace gangway

@@ -13,27 +13,24 @@ void add_convolution(std::vector<ParameterSpec>& parameters, const std::string& 
 
 }  // namespace
 
-BlockPorts ports_of(const SkipSpec& spec) { return {{"features", spec.skip}, {"features"}}; }
-
-std::vector<ParameterSpec> parameters_of(const SkipSpec&) { return {}; }
-
-BlockPorts ports_of(const InstanceLayerSpec& spec) { return {{spec.input}, {"features"}}; }
-
-std::vector<ParameterSpec> parameters_of(const InstanceLayerSpec& spec) {
-  const bool is_transposed = spec.kind == LayerKind::kTransposedConvolution;
-  return {{.name = "weight",
-           .shape = {is_transposed ? spec.in : spec.out, is_transposed ? spec.out : spec.in,
-                     spec.kernel, spec.kernel}},
-          {.name = "bias", .shape = {spec.out}, .initial = Initial::kZero}};
+BlockTensors tensors_of(const SkipSpec& spec) {
+  return {.ports = {{"features", spec.skip}, {"features"}}};
 }
 
-BlockPorts ports_of(const InstanceResidualSpec&) { return {{"features"}, {"features"}}; }
+BlockTensors tensors_of(const InstanceLayerSpec& spec) {
+  const bool is_transposed = spec.kind == LayerKind::kTransposedConvolution;
+  return {.ports = {{spec.input}, {"features"}},
+          .parameters = {{.name = "weight",
+                          .shape = {is_transposed ? spec.in : spec.out,
+                                    is_transposed ? spec.out : spec.in, spec.kernel, spec.kernel}},
+                         {.name = "bias", .shape = {spec.out}, .initial = Initial::kZero}}};
+}
 
-std::vector<ParameterSpec> parameters_of(const InstanceResidualSpec& spec) {
-  std::vector<ParameterSpec> parameters;
-  add_convolution(parameters, "first", spec.channels);
-  add_convolution(parameters, "second", spec.channels);
-  return parameters;
+BlockTensors tensors_of(const InstanceResidualSpec& spec) {
+  BlockTensors tensors{.ports = {{"features"}, {"features"}}};
+  add_convolution(tensors.parameters, "first", spec.channels);
+  add_convolution(tensors.parameters, "second", spec.channels);
+  return tensors;
 }
 
 }  // namespace gangway

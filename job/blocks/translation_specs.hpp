@@ -17,8 +17,7 @@ namespace gangway {
 struct SkipSpec {
   std::string skip;  ///< name of the encoder's tensor: "skip3"
 };
-[[nodiscard]] BlockPorts ports_of(const SkipSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const SkipSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const SkipSpec& spec);
 
 /// Padding of a map at its edges.
 enum class Border { kZeros, kMirror };
@@ -39,8 +38,7 @@ struct InstanceLayerSpec {
   Activation activation = Activation::kRelu;
   std::string input = "features";
 };
-[[nodiscard]] BlockPorts ports_of(const InstanceLayerSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const InstanceLayerSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const InstanceLayerSpec& spec);
 
 /// "features" + f("features"). f: two 3x3 convolutions over mirrored borders, instance
 /// normalization behind each, ReLU between them (CycleGAN, Zhu et al., 2017, appendix 7.2, after
@@ -48,7 +46,6 @@ struct InstanceLayerSpec {
 struct InstanceResidualSpec {
   std::int64_t channels = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const InstanceResidualSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const InstanceResidualSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const InstanceResidualSpec& spec);
 
 }  // namespace gangway

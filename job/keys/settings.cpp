@@ -161,7 +161,7 @@ void SettingCollector::add_value(const Source& source, const std::string& path,
 }
 
 void SettingCollector::reset(const Source& source, const std::string& path) {
-  if (!index_.keys.contains(path) && !is_section(path)) {
+  if (!index_.knows(path)) {
     report_unknown(source, path, {});
     return;
   }
@@ -178,10 +178,6 @@ std::string SettingCollector::place_of(const Source& source, const std::string& 
     return path.empty() ? place : fmt::format("{}: {}", place, shown(path));
   }
   return path == source.path ? source.place : fmt::format("{}: {}", source.place, shown(path));
-}
-
-bool SettingCollector::is_section(const std::string& path) const {
-  return index_.has_section(path);
 }
 
 std::string SettingCollector::children_of(const std::string& path) const {
@@ -216,7 +212,7 @@ void SettingCollector::walk(const Source& source, const std::string& path, YamlP
     settings_.push_back({whole->second, map, {source.layer, place_of(source, path, at)}});
     return;
   }
-  if (!is_section(path)) {
+  if (!index_.has_section(path)) {
     if (path != kGoneKey || node.text != "1") {
       report_unknown(source, path, at);
     }

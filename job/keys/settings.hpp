@@ -101,7 +101,6 @@ class SettingCollector {
   void report_unknown(const Source& source, const std::string& path, YamlPosition at);
   [[nodiscard]] static std::string place_of(const Source& source, const std::string& path,
                                             YamlPosition at);
-  [[nodiscard]] bool is_section(const std::string& path) const;
   [[nodiscard]] std::string children_of(const std::string& path) const;
 
   const KeyIndex& index_;

@@ -32,14 +32,10 @@ std::int64_t num_parameters(const Architecture& network) {
 std::vector<std::string> statistic_names(const Architecture& network) {
   std::vector<std::string> names;
   for (std::size_t block = 0; block < network.blocks.size(); ++block) {
-    const auto add = [&](const auto& spec) {
-      if constexpr (requires { statistics_of(spec); }) {
-        for (const StatisticSpec& statistic : statistics_of(spec)) {
-          names.push_back(std::to_string(block) + "/" + statistic.name);
-        }
-      }
-    };
-    std::visit(add, network.blocks[block]);
+    for (const StatisticSpec& statistic :
+         std::visit([](const auto& spec) { return statistics_of(spec); }, network.blocks[block])) {
+      names.push_back(std::to_string(block) + "/" + statistic.name);
+    }
   }
   return names;
 }

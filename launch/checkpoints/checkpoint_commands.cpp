@@ -171,9 +171,8 @@ int export_network(const CheckpointOptions& options) {
                                   options.output.string(), kPlainSuffix, program,
                                   chosen.module.is_python() ? " (torch.export) or .onnx" : ""));
   }
-  const fs::path stem = is_folder ? options.output / network : options.output;
   if (is_folder || suffix == kPlainSuffix) {
-    const fs::path file = is_folder ? fs::path(stem.string() + kPlainSuffix) : options.output;
+    const fs::path file = is_folder ? options.output / (network + kPlainSuffix) : options.output;
     checkpoint::StoredState state(path);
     const auto exported = checkpoint::export_weights(
         state, network,
@@ -183,7 +182,7 @@ int export_network(const CheckpointOptions& options) {
                       manifest.step));
   }
   if (is_folder || is_program) {
-    const fs::path file = is_folder ? fs::path(stem.string() + program) : options.output;
+    const fs::path file = is_folder ? options.output / (network + program) : options.output;
     std::vector<std::string> words{"export",      path.string(), "-o",
                                    file.string(), "--network",   network};
     if (options.last) {
@@ -304,16 +303,6 @@ CLI::App* add_verb(CLI::App& group, CommandLine& line, const Options& options,
   return command;
 }
 
-void add_diff(CLI::App& group, CommandLine& line, const Options& options) {
-  add_verb(group, line, options, "diff",
-           "Name the tensors that differ, in how many elements and by how much; exit code 1 when "
-           "there are any",
-           diff)
-      ->add_option("other", options->other, "Checkpoint to compare with")
-      ->required()
-      ->type_name("RUN[@STEP]");
-}
-
 void add_export(CLI::App& group, CommandLine& line, const Options& options) {
   CLI::App* command =
       add_verb(group, line, options, "export",
@@ -330,17 +319,6 @@ void add_export(CLI::App& group, CommandLine& line, const Options& options) {
                     "Write the last weights even if the checkpoint has their average");
 }
 
-void add_scrub(CLI::App& group, CommandLine& line, const Options& options) {
-  add_verb(group, line, options, "scrub",
-           "Verify everything, name each damaged file, tensor and chunk, and repair it from other "
-           "copies; exit code 5 when damage is left",
-           scrub)
-      ->add_option("--from", options->other,
-                   "A checkpoint of the same step, of any layout; snapshots in this host's memory "
-                   "are used anyway")
-      ->type_name("RUN[@STEP]");
-}
-
 }  // namespace
 
 void add_checkpoint_commands(CLI::App& app, CommandLine& line) {
@@ -352,13 +330,26 @@ void add_checkpoint_commands(CLI::App& app, CommandLine& line) {
   add_verb(*group, line, options, "verify",
            "Read everything and check every hash; exit code 5 when one is damaged", verify);
   add_verb(*group, line, options, "show", "Manifest and tensors of a checkpoint", show);
-  add_diff(*group, line, options);
+  add_verb(*group, line, options, "diff",
+           "Name the tensors that differ, in how many elements and by how much; exit code 1 when "
+           "there are any",
+           diff)
+      ->add_option("other", options->other, "Checkpoint to compare with")
+      ->required()
+      ->type_name("RUN[@STEP]");
   add_export(*group, line, options);
   add_verb(*group, line, options, "pin", "Keep a checkpoint until it is unpinned", pin);
   add_verb(*group, line, options, "unpin", "Let a pinned checkpoint be removed again", unpin);
   add_verb(*group, line, options, "rm", "Remove a checkpoint", remove)
       ->add_flag("--force", options->force, "Remove it even if it is the newest or pinned");
-  add_scrub(*group, line, options);
+  add_verb(*group, line, options, "scrub",
+           "Verify everything, name each damaged file, tensor and chunk, and repair it from other "
+           "copies; exit code 5 when damage is left",
+           scrub)
+      ->add_option("--from", options->other,
+                   "A checkpoint of the same step, of any layout; snapshots in this host's memory "
+                   "are used anyway")
+      ->type_name("RUN[@STEP]");
   group->footer(
       "Examples:\n"
       "  gangway checkpoints ls fashion-mnist\n"

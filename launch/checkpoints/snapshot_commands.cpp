@@ -51,10 +51,6 @@ std::string step_text(const RunSnapshots& run) {
   return run.newest_step ? fmt::format("up to step {}", *run.newest_step) : "no whole step";
 }
 
-std::chrono::seconds age_of(const RunSnapshots& run, fs::file_time_type now) {
-  return std::chrono::duration_cast<std::chrono::seconds>(now - run.last_sign);
-}
-
 int list_runs() {
   const auto survey = checkpoint::survey_snapshots(kSharedMemoryFolder);
   for (const RunSnapshots& run : survey.runs) {
@@ -159,7 +155,7 @@ std::string describe_snapshots(const RunSnapshots& run, const fs::path& folder,
   if (run.is_in_use) {
     return what + ", in use by a living process";
   }
-  const std::chrono::seconds age = age_of(run, now);
+  const auto age = std::chrono::duration_cast<std::chrono::seconds>(now - run.last_sign);
   const auto left = std::max(std::chrono::seconds{0}, checkpoint::kSnapshotsKept - age);
   return fmt::format("{}, last used {} ago, kept for another {}; to free it: {}", what,
                      duration_text(age), duration_text(std::chrono::ceil<std::chrono::hours>(left)),

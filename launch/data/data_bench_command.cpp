@@ -219,7 +219,6 @@ void print_json(const std::vector<Source>& sources, const JobSpec& job) {
 
 int bench(const DataBenchWords& words, const Environment& environment) {
   JobSpec job = load_followed({.file = words.job,
-                               .text = std::nullopt,
                                .overrides = words.overrides,
                                .environment = gangway_variables(environment)})
                     .spec;

@@ -47,10 +47,6 @@ struct CheckOptions {
   bool json = false;
 };
 
-std::string size_text(const std::pair<int, int>& size) {
-  return fmt::format("{} x {}", size.first, size.second);
-}
-
 /// Returns "32 x 32: 4,000, 28 x 28: 12 and 3 other sizes", the most frequent first.
 std::string sizes_text(const Survey& survey) {
   std::vector<std::pair<std::int64_t, std::pair<int, int>>> sizes;
@@ -60,8 +56,9 @@ std::string sizes_text(const Survey& survey) {
   std::sort(sizes.begin(), sizes.end());
   std::string text;
   for (std::size_t i = 0; i < std::min(sizes.size(), kShown); ++i) {
+    const auto& [negative_count, size] = sizes[i];
     text +=
-        fmt::format("{}{}: {}", i == 0 ? "" : ", ", size_text(sizes[i].second), -sizes[i].first);
+        fmt::format("{}{} x {}: {}", i == 0 ? "" : ", ", size.first, size.second, -negative_count);
   }
   return sizes.size() <= kShown ? text
                                 : text + fmt::format(" and {} other sizes", sizes.size() - kShown);

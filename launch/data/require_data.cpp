@@ -2,13 +2,14 @@
 #include "launch/data/require_data.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "data/images/style_picture.hpp"
 #include "data/open_dataset.hpp"
 #include "job/families/families.hpp"
-#include "launch/data/colour_note.hpp"
 #include "launch/data/source_facts.hpp"
 
 namespace gangway::launch {
@@ -56,6 +57,29 @@ std::string progress_line(const DataSpec& data, std::uint64_t bytes, std::uint64
 
 }  // namespace
 
+std::string colour_note(const JobSpec& spec) {
+  const std::optional<SourceFacts> facts = source_facts(spec.data);
+  if (!facts || !spec.model.family->makes_images() ||
+      facts->is_gray == (spec.model.channels == 1)) {
+    return {};
+  }
+  return facts->is_gray
+             ? fmt::format(
+                   "data.source {} has grey pictures, and model.channels is 3: they are trained as "
+                   "three equal channels; model.channels=1 costs less",
+                   spec.data.source)
+             : fmt::format(
+                   "data.source {} has colour pictures, and model.channels is 1: they are trained "
+                   "grey; model.channels=3 keeps their colours",
+                   spec.data.source);
+}
+
+void require_style_picture(const JobSpec& spec) {
+  if (!spec.training.style.picture.file.empty()) {
+    (void)data::read_style_picture(spec);
+  }
+}
+
 DataFacts require_data(const JobSpec& spec, const Environment& environment,
                        const std::function<void(const std::string&)>& say) {
   data::ContentsCheck check{.index_folder = data::index_folder_of(environment),
@@ -70,8 +94,7 @@ DataFacts require_data(const JobSpec& spec, const Environment& environment,
   const int labels = dataset->num_classes();
   DataFacts facts{.what = fmt::format("{}, {} example{}{}", spec.data.source, dataset->size(),
                                       dataset->size() == 1 ? "" : "s",
-                                      labels > 0 ? fmt::format(", {} labels", labels) : ""),
-                  .notes = {}};
+                                      labels > 0 ? fmt::format(", {} labels", labels) : "")};
   for (std::string note :
        {colour_note(spec), label_note(spec, labels), batch_note(spec, dataset->size())}) {
     if (!note.empty()) {

@@ -13,6 +13,14 @@
 
 namespace gangway::launch {
 
+/// Warns that a job trains colour pictures as grey ones, or grey pictures in colour; empty if
+/// pictures and job agree, or if the pictures cannot be read.
+[[nodiscard]] std::string colour_note(const JobSpec& spec);
+
+/// Checks that a job's style picture can be decoded, while the file is still the user's and not the
+/// run's copy. Jobs without a style picture pass. @throws ConfigError naming key and file
+void require_style_picture(const JobSpec& spec);
+
 /// Facts about usable data, for the user.
 struct DataFacts {
   std::string what;                ///< "images:photos, 200 examples, 2 labels"

@@ -25,18 +25,21 @@
 namespace gangway::launch {
 namespace {
 
-nlohmann::ordered_json describe(const TrainedRun& run) {
-  return {
+/// Prints the run and its scores as one line.
+void print_report(const TrainedRun& run, const nlohmann::ordered_json& scores) {
+  nlohmann::ordered_json report{
       {"run", run.directory.string()},
       {"step", run.step},
       {"kimg", static_cast<double>(run.images) / 1000.0},
-      {"weights", run.generator.name() + (run.weights == WeightVersion::kAverage ? "_ema" : "")}};
+      {"weights", run.network.name() + (run.weights == WeightVersion::kAverage ? "_ema" : "")}};
+  report.update(scores);
+  fmt::print("{}\n", report.dump());
 }
 
 void print_heading(const TrainedRun& run) {
   fmt::print("{}  step {}, {:.1f} kimg, {}\n", run.directory.string(), run.step,
              static_cast<double>(run.images) / 1000.0,
-             (run.weights == WeightVersion::kAverage ? "averaged " : "") + run.generator.name());
+             (run.weights == WeightVersion::kAverage ? "averaged " : "") + run.network.name());
 }
 
 /// Stores a score beside the checkpoint.
@@ -111,29 +114,28 @@ void print_json(const TrainedRun& run, const ImageScores& scores, const FeatureN
   const auto floor = [&](const auto& value_of) -> nlohmann::ordered_json {
     return scores.held_back ? nlohmann::ordered_json(value_of(*scores.held_back)) : nullptr;
   };
-  nlohmann::ordered_json report = describe(run);
-  report.update(
-      {{"metric", network.distance},
-       {"score", scores.generated.distance},
-       {"floor", floor([](const SetScores& of) { return of.distance; })},
-       {"ceiling", scores.ceiling},
-       {"kernel_metric", network.kernel_distance},
-       {"kid", scores.generated.kernel.mean},
-       {"kid_deviation", scores.generated.kernel.deviation},
-       {"kid_floor", floor([](const SetScores& of) { return of.kernel.mean; })},
-       {"swd", scores.sliced.mean},
-       {"swd_by_level", scores.sliced.by_level},
-       {"swd_ceiling", scores.sliced_ceiling},
-       {"swd_floor", scores.sliced_held_back ? nlohmann::ordered_json(*scores.sliced_held_back)
-                                             : nlohmann::ordered_json(nullptr)},
-       {"precision", scores.generated.neighbours.precision},
-       {"recall", scores.generated.neighbours.recall},
-       {"precision_floor", floor([](const SetScores& of) { return of.neighbours.precision; })},
-       {"recall_floor", floor([](const SetScores& of) { return of.neighbours.recall; })},
-       {"samples", run.job.evaluation.images},
-       {"neighbour_samples", scores.neighbour_samples},
-       {"reference", reference},
-       {"features", network.hash}});
+  nlohmann::ordered_json report = {
+      {"metric", network.distance},
+      {"score", scores.generated.distance},
+      {"floor", floor([](const SetScores& of) { return of.distance; })},
+      {"ceiling", scores.ceiling},
+      {"kernel_metric", network.kernel_distance},
+      {"kid", scores.generated.kernel.mean},
+      {"kid_deviation", scores.generated.kernel.deviation},
+      {"kid_floor", floor([](const SetScores& of) { return of.kernel.mean; })},
+      {"swd", scores.sliced.mean},
+      {"swd_by_level", scores.sliced.by_level},
+      {"swd_ceiling", scores.sliced_ceiling},
+      {"swd_floor", scores.sliced_held_back ? nlohmann::ordered_json(*scores.sliced_held_back)
+                                            : nlohmann::ordered_json(nullptr)},
+      {"precision", scores.generated.neighbours.precision},
+      {"recall", scores.generated.neighbours.recall},
+      {"precision_floor", floor([](const SetScores& of) { return of.neighbours.precision; })},
+      {"recall_floor", floor([](const SetScores& of) { return of.neighbours.recall; })},
+      {"samples", run.job.evaluation.images},
+      {"neighbour_samples", scores.neighbour_samples},
+      {"reference", reference},
+      {"features", network.hash}};
   if (scores.shares) {
     for (std::size_t i = 0; i < gan::kClothes.size(); ++i) {
       report["class_shares"][gan::kClothes.at(i)] = {{"generated", scores.shares->generated.at(i)},
@@ -143,7 +145,7 @@ void print_json(const TrainedRun& run, const ImageScores& scores, const FeatureN
       report["right_class"] = *scores.shares->right;
     }
   }
-  fmt::print("{}\n", report.dump());
+  print_report(run, report);
 }
 
 void evaluate_images(TrainedRun& run, const FeatureNetwork& network,
@@ -195,8 +197,8 @@ StackedScores stacked_scores(TrainedRun& run, gan::LeNet& lenet, std::int64_t sa
   const auto modes = [&](const gan::ImageSource& images, std::int64_t count) {
     return gan::stacked_modes(gan::count_stacked_modes(lenet, images, count), shares);
   };
-  return {.generated = modes(gan::evaluation_samples(run.generator, run.job.model, kEvaluationSeed),
-                             samples),
+  return {.generated =
+              modes(gan::evaluation_samples(run.network, run.job.model, kEvaluationSeed), samples),
           .real = modes(gan::images_of(stacked), std::min(samples, stacked.size()))};
 }
 
@@ -210,18 +212,16 @@ void evaluate_stacked(TrainedRun& run, gan::LeNet& lenet, const EvaluateOptions&
     return;
   }
   if (options.format == OutputFormat::kJson) {
-    nlohmann::ordered_json report = describe(run);
-    report.update({{"metric", "stacked-modes"},
-                   {"covered", generated.covered},
-                   {"modes", gan::kStackedModes},
-                   {"kl_from_uniform", generated.from_uniform},
-                   {"kl_from_real", generated.from_real},
-                   {"covered_floor", scores.real.covered},
-                   {"kl_from_uniform_floor", scores.real.from_uniform},
-                   {"kl_from_real_floor", scores.real.from_real},
-                   {"samples", run.job.evaluation.images},
-                   {"features", kFeatureWeightsHash}});
-    fmt::print("{}\n", report.dump());
+    print_report(run, {{"metric", "stacked-modes"},
+                       {"covered", generated.covered},
+                       {"modes", gan::kStackedModes},
+                       {"kl_from_uniform", generated.from_uniform},
+                       {"kl_from_real", generated.from_real},
+                       {"covered_floor", scores.real.covered},
+                       {"kl_from_uniform_floor", scores.real.from_uniform},
+                       {"kl_from_real_floor", scores.real.from_real},
+                       {"samples", run.job.evaluation.images},
+                       {"features", kFeatureWeightsHash}});
     return;
   }
   print_heading(run);
@@ -234,14 +234,11 @@ void evaluate_stacked(TrainedRun& run, gan::LeNet& lenet, const EvaluateOptions&
   divergence("from real", generated.from_real, scores.real.from_real);
 }
 
-at::Tensor toy_points(TrainedRun& run, std::int64_t samples) {
-  return gan::evaluation_samples(run.generator, run.job.model, kEvaluationSeed)(0, samples)
-      .contiguous();
-}
-
 void evaluate_points(TrainedRun& run, const data::ToyMixture& mixture,
                      const EvaluateOptions& options) {
-  const at::Tensor points = toy_points(run, run.job.evaluation.images);
+  const gan::ImageSource samples =
+      gan::evaluation_samples(run.network, run.job.model, kEvaluationSeed);
+  const at::Tensor points = samples(0, run.job.evaluation.images).contiguous();
   const gan::ToyModes modes = gan::count_toy_modes(
       mixture, {points.const_data_ptr<float>(), static_cast<std::size_t>(points.numel())});
   if (options.format == OutputFormat::kRecord) {
@@ -251,13 +248,11 @@ void evaluate_points(TrainedRun& run, const data::ToyMixture& mixture,
     return;
   }
   if (options.format == OutputFormat::kJson) {
-    nlohmann::ordered_json report = describe(run);
-    report.update({{"metric", "modes"},
-                   {"covered", modes.covered},
-                   {"modes", modes.modes},
-                   {"good_share", modes.good_share},
-                   {"samples", run.job.evaluation.images}});
-    fmt::print("{}\n", report.dump());
+    print_report(run, {{"metric", "modes"},
+                       {"covered", modes.covered},
+                       {"modes", modes.modes},
+                       {"good_share", modes.good_share},
+                       {"samples", run.job.evaluation.images}});
     return;
   }
   print_heading(run);
@@ -277,7 +272,7 @@ void require_no_image_options(const TrainedRun& run, const EvaluateOptions& opti
 
 void evaluate_translation(TrainedRun& run, const EvaluateOptions& options) {
   const TranslationScores scores =
-      translation_scores(run.generator, run.job, run.job.evaluation.images);
+      translation_scores(run.network, run.job, run.job.evaluation.images);
   if (options.format == OutputFormat::kRecord) {
     record(run, {.metric = "ssim",
                  .value = scores.generated.similarity,
@@ -285,15 +280,13 @@ void evaluate_translation(TrainedRun& run, const EvaluateOptions& options) {
     return;
   }
   if (options.format == OutputFormat::kJson) {
-    nlohmann::ordered_json report = describe(run);
-    report.update({{"metric", "ssim"},
-                   {"score", scores.generated.similarity},
-                   {"l1", scores.generated.difference},
-                   {"ssim_of_input", scores.given.similarity},
-                   {"l1_of_input", scores.given.difference},
-                   {"pairs", scores.pairs},
-                   {"held_out", scores.is_held_out}});
-    fmt::print("{}\n", report.dump());
+    print_report(run, {{"metric", "ssim"},
+                       {"score", scores.generated.similarity},
+                       {"l1", scores.generated.difference},
+                       {"ssim_of_input", scores.given.similarity},
+                       {"l1_of_input", scores.given.difference},
+                       {"pairs", scores.pairs},
+                       {"held_out", scores.is_held_out}});
     return;
   }
   print_heading(run);
@@ -306,7 +299,7 @@ void evaluate_translation(TrainedRun& run, const EvaluateOptions& options) {
 
 void evaluate_clothes(TrainedRun& run, gan::LeNet& lenet, const EvaluateOptions& options) {
   const ClassTranslationScores scores =
-      class_translation_scores(run.generator, run.job, lenet, run.job.evaluation.images);
+      class_translation_scores(run.network, run.job, lenet, run.job.evaluation.images);
   if (options.format == OutputFormat::kRecord) {
     record(run, {.metric = "right-class",
                  .value = scores.generated,
@@ -314,14 +307,12 @@ void evaluate_clothes(TrainedRun& run, gan::LeNet& lenet, const EvaluateOptions&
     return;
   }
   if (options.format == OutputFormat::kJson) {
-    nlohmann::ordered_json report = describe(run);
-    report.update({{"metric", "right-class"},
-                   {"score", scores.generated},
-                   {"of_input", scores.given},
-                   {"of_real", scores.real},
-                   {"pictures", scores.pictures},
-                   {"features", kFeatureWeightsHash}});
-    fmt::print("{}\n", report.dump());
+    print_report(run, {{"metric", "right-class"},
+                       {"score", scores.generated},
+                       {"of_input", scores.given},
+                       {"of_real", scores.real},
+                       {"pictures", scores.pictures},
+                       {"features", kFeatureWeightsHash}});
     return;
   }
   print_heading(run);
@@ -362,7 +353,7 @@ void evaluate(const EvaluateOptions& options) {
         run,
         evaluation.features.empty()
             ? open_feature_network(options.lenet)
-            : open_feature_network(evaluation.features, evaluation.resize, run.generator.device()),
+            : open_feature_network(evaluation.features, evaluation.resize, run.network.device()),
         options);
     return;
   }

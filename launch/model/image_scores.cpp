@@ -26,14 +26,7 @@ gan::Network untrained_generator(const JobSpec& job, at::Device device) {
 }  // namespace
 
 ImageScorer::ImageScorer(const ReferenceData& data, FeatureNetwork network, std::int64_t samples)
-    : data_(data),
-      network_(std::move(network)),
-      samples_(samples),
-      sliced_pictures_(std::min({kSlicedPictures, samples, data.count})) {
-  if (data_.held_back_count > 0) {
-    sliced_pictures_ = std::min(sliced_pictures_, data_.held_back_count);
-  }
-}
+    : data_(data), network_(std::move(network)), samples_(samples) {}
 
 void ImageScorer::look_at_reference() {
   if (!reference_.defined()) {
@@ -44,7 +37,8 @@ void ImageScorer::look_at_reference() {
 
 gan::SlicedDistance ImageScorer::sliced(const gan::ImageSource& images) {
   const auto patches = [&](const gan::ImageSource& of) {
-    return gan::pyramid_patches(of, sliced_pictures_, kSlicedPatches, kEvaluationSeed);
+    return gan::pyramid_patches(of, images_per_set(kSlicedPictures), kSlicedPatches,
+                                kEvaluationSeed);
   };
   if (reference_patches_.empty()) {
     reference_patches_ = patches(data_.reference);
@@ -64,13 +58,13 @@ double ImageScorer::distance(const at::Tensor& features) const {
   return gan::frechet_distance(gan::feature_statistics(features), statistics_);
 }
 
-std::int64_t ImageScorer::neighbour_samples() const {
-  const std::int64_t most = std::min({kNeighbourSamples, samples_, data_.count});
+std::int64_t ImageScorer::images_per_set(std::int64_t most) const {
+  most = std::min({most, samples_, data_.count});
   return data_.held_back_count > 0 ? std::min(most, data_.held_back_count) : most;
 }
 
 gan::PrecisionRecall ImageScorer::neighbours_of(const at::Tensor& features) const {
-  const auto part = [count = neighbour_samples()](const at::Tensor& all) {
+  const auto part = [count = images_per_set(kNeighbourSamples)](const at::Tensor& all) {
     return all.slice(0, 0, count);
   };
   return gan::precision_recall(part(reference_), part(features));
@@ -87,7 +81,7 @@ std::vector<checkpoint::NamedScore> ImageScorer::scores_of(TrainedRun& run,
   at::Tensor generated;
   if (std::ranges::any_of(metrics, [](Metric metric) { return metric != Metric::kSwd; })) {
     look_at_reference();
-    generated = features_of(run.generator, run.job.model);
+    generated = features_of(run.network, run.job.model);
   }
   std::vector<checkpoint::NamedScore> scores;
   for (const Metric metric : metrics) {
@@ -95,7 +89,7 @@ std::vector<checkpoint::NamedScore> ImageScorer::scores_of(TrainedRun& run,
       case Metric::kSwd:
         scores.push_back(
             {"SWD",
-             sliced(gan::evaluation_samples(run.generator, run.job.model, kEvaluationSeed)).mean});
+             sliced(gan::evaluation_samples(run.network, run.job.model, kEvaluationSeed)).mean});
         break;
       case Metric::kFd:
         scores.push_back({network_.distance, distance(generated)});
@@ -117,10 +111,10 @@ std::vector<checkpoint::NamedScore> ImageScorer::scores_of(TrainedRun& run,
 
 ImageScores ImageScorer::scores_of(TrainedRun& run) {
   look_at_reference();
-  const at::Tensor generated = features_of(run.generator, run.job.model);
-  gan::Network untrained = untrained_generator(run.job, run.generator.device());
+  const at::Tensor generated = features_of(run.network, run.job.model);
+  gan::Network untrained = untrained_generator(run.job, run.network.device());
   ImageScores scores{.ceiling = distance(features_of(untrained, run.job.model)),
-                     .neighbour_samples = neighbour_samples()};
+                     .neighbour_samples = images_per_set(kNeighbourSamples)};
   if (data_.held_back_count > 0) {
     scores.held_back = compare(features_of(data_.held_back, data_.held_back_count));
   }
@@ -128,7 +122,7 @@ ImageScores ImageScorer::scores_of(TrainedRun& run) {
   const auto sliced_of = [&](gan::Network& generator) {
     return sliced(gan::evaluation_samples(generator, run.job.model, kEvaluationSeed));
   };
-  scores.sliced = sliced_of(run.generator);
+  scores.sliced = sliced_of(run.network);
   scores.sliced_ceiling = sliced_of(untrained).mean;
   if (data_.held_back_count > 0) {
     scores.sliced_held_back = sliced(data_.held_back).mean;

@@ -64,15 +64,14 @@ class ImageScorer {
   [[nodiscard]] at::Tensor features_of(const gan::ImageSource& images, std::int64_t count);
   [[nodiscard]] double distance(const at::Tensor& features) const;
   [[nodiscard]] gan::SlicedDistance sliced(const gan::ImageSource& images);
-  /// Images per set, for precision and recall.
-  [[nodiscard]] std::int64_t neighbour_samples() const;
+  /// Returns the size that all sets can have, `most` at most.
+  [[nodiscard]] std::int64_t images_per_set(std::int64_t most) const;
   [[nodiscard]] gan::PrecisionRecall neighbours_of(const at::Tensor& features) const;
   [[nodiscard]] SetScores compare(const at::Tensor& features) const;
 
   const ReferenceData& data_;
   FeatureNetwork network_;
   std::int64_t samples_;
-  std::int64_t sliced_pictures_;
   std::vector<at::Tensor> reference_patches_;  ///< empty until the first score
   at::Tensor reference_;                       ///< features; undefined until the first score
   gan::FeatureStatistics statistics_;

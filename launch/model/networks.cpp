@@ -11,9 +11,7 @@
 namespace gangway::launch {
 
 void describe_networks(const NetworksOptions& options) {
-  JobSpec job =
-      load_job({.file = options.job_file, .text = std::nullopt, .overrides = {}, .environment = {}})
-          .spec;
+  JobSpec job = load_job({.file = options.job_file}).spec;
   gan::open_python(job, job.layout, python_lines(), /*keeps_bytecode=*/true);
   (void)gan::phases_of(job, TORCH_VERSION);  // also checks a library's recipe
   PerNetwork<gan::Network> networks = gan::build_networks(job);

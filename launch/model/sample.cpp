@@ -80,14 +80,14 @@ std::vector<std::string> captions_of(const SampleOptions& options, const ModelSp
 at::Tensor pictures_of(TrainedRun& run, const gan::Latents& latents, double truncation) {
   std::optional<gan::Truncation> truncated;
   if (truncation != 1.0) {
-    truncated.emplace(run.generator, run.job.model);
+    truncated.emplace(run.network, run.job.model);
   }
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < latents.noise.size(0); first += kBatch) {
     const gan::Latents some{.noise = latents.noise.slice(0, first, first + kBatch),
                             .labels = latents.labels.slice(0, first, first + kBatch)};
     parts.push_back(truncated ? truncated->generate(some, truncation)
-                              : gan::generate(run.generator, run.job.model, some));
+                              : gan::generate(run.network, run.job.model, some));
   }
   return at::cat(parts).contiguous();
 }
@@ -100,8 +100,7 @@ at::Tensor translations(TrainedRun& run, std::span<const std::uint64_t> seeds) {
     const auto size = static_cast<std::uint64_t>(shown.dataset->size());
     examples.push_back(static_cast<std::int64_t>(seed % size));
   }
-  return gan::rows_of_sides(&run.generator, *shown.dataset, examples,
-                            static_cast<int>(seeds.size()))
+  return gan::rows_of_sides(&run.network, *shown.dataset, examples, static_cast<int>(seeds.size()))
       .contiguous();
 }
 

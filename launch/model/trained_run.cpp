@@ -107,14 +107,19 @@ TrainedJob load_networks(const fs::path& checkpoint, const std::optional<Network
       network.grow_to(job.growth_level(manifest.images));
     }
   }
-  return {.directory = run,
-          .job = std::move(job),
-          .job_yaml = manifest.job_yaml,
-          .checkpoint_id = manifest.checkpoint_id,
-          .step = manifest.step,
-          .images = manifest.images,
-          .weights = std::move(weights),
-          .networks = std::move(networks)};
+  return {{.directory = run,
+           .job = std::move(job),
+           .job_yaml = manifest.job_yaml,
+           .checkpoint_id = manifest.checkpoint_id,
+           .step = manifest.step,
+           .images = manifest.images},
+          std::move(weights),
+          std::move(networks)};
+}
+
+TrainedRun with_network(TrainedJob trained, NetworkId id) {
+  return {static_cast<TrainedState&&>(trained), trained.weights[id],
+          std::move(trained.networks[id])};
 }
 
 }  // namespace
@@ -126,16 +131,10 @@ std::optional<fs::path> try_find_directory(const RunChoice& choice) {
              : find_run(choice.outdir, choice.run);
 }
 
-TrainedNetwork load_network(const fs::path& checkpoint, const NetworkChoice& choice) {
+TrainedRun load_network(const fs::path& checkpoint, const NetworkChoice& choice) {
   TrainedJob trained = load_networks(checkpoint, choice);
   const NetworkId id = trained.job.chosen(choice.network);
-  return {.job = trained.job,
-          .job_yaml = trained.job_yaml,
-          .checkpoint_id = trained.checkpoint_id,
-          .step = trained.step,
-          .images = trained.images,
-          .weights = trained.weights[id],
-          .network = std::move(trained.networks[id])};
+  return with_network(std::move(trained), id);
 }
 
 TrainedJob open_trained_job(const RunChoice& choice) {
@@ -194,13 +193,7 @@ TrainedRun samples_of(TrainedJob trained) {
         trained.directory.string(), trained.job.training.recipe->shown));
   }
   const NetworkId id = trained.job.shown_network();
-  return {.directory = trained.directory,
-          .job = trained.job,
-          .checkpoint_id = trained.checkpoint_id,
-          .step = trained.step,
-          .images = trained.images,
-          .weights = trained.weights[id],
-          .generator = std::move(trained.networks[id])};
+  return with_network(std::move(trained), id);
 }
 
 }  // namespace gangway::launch

@@ -31,40 +31,30 @@ struct NetworkChoice {
   WeightVersion weights = WeightVersion::kAverage;  ///< kAverage: if the checkpoint has it
 };
 
-struct TrainedNetwork {
-  JobSpec job;  ///< from the checkpoint: the model that the weights belong to
+/// The run and the manifest that loaded weights belong to.
+struct TrainedState {
+  std::filesystem::path directory;  ///< of the run
+  JobSpec job;                      ///< from the checkpoint: the model that the weights belong to
   std::string job_yaml;
   std::string checkpoint_id;
   std::int64_t step = 0;
   std::int64_t images = 0;
+};
+
+/// One network of the checkpoint.
+struct TrainedRun : TrainedState {
   WeightVersion weights = WeightVersion::kLast;
   gan::Network network;
 };
 
 /// Loads a network. @throws CheckpointError naming file and tensor that are missing or damaged
-[[nodiscard]] TrainedNetwork load_network(const std::filesystem::path& checkpoint,
-                                          const NetworkChoice& choice);
+[[nodiscard]] TrainedRun load_network(const std::filesystem::path& checkpoint,
+                                      const NetworkChoice& choice);
 
 /// All networks of a run's checkpoint, loaded by open_trained_job.
-struct TrainedJob {
-  std::filesystem::path directory;
-  JobSpec job;  ///< from the checkpoint, as in TrainedNetwork
-  std::string job_yaml;
-  std::string checkpoint_id;
-  std::int64_t step = 0;
-  std::int64_t images = 0;
+struct TrainedJob : TrainedState {
   PerNetwork<WeightVersion> weights;
   PerNetwork<gan::Network> networks;
-};
-
-struct TrainedRun {
-  std::filesystem::path directory;
-  JobSpec job;
-  std::string checkpoint_id;
-  std::int64_t step = 0;
-  std::int64_t images = 0;
-  WeightVersion weights = WeightVersion::kLast;
-  gan::Network generator;
 };
 
 /// Returns the run's directory; nullopt if it does not exist (yet).

@@ -63,8 +63,6 @@ class Marker {
   }
   Marker(const Marker&) = delete;
   Marker& operator=(const Marker&) = delete;
-  Marker(Marker&&) = delete;
-  Marker& operator=(Marker&&) = delete;
 
   [[nodiscard]] std::vector<std::string> arguments() const {
     return {"check-host", path_.string(), content_};

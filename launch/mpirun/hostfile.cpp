@@ -104,8 +104,7 @@ bool resolves_to_this_host(const std::string& name) {
 
 void put_coordinator_first(std::vector<Host>& hosts,
                            const std::function<bool(const std::string&)>& is_this_host) {
-  const auto own = std::find_if(hosts.begin(), hosts.end(),
-                                [&](const Host& host) { return is_this_host(host.name); });
+  const auto own = std::ranges::find_if(hosts, is_this_host, &Host::name);
   if (own != hosts.end()) {
     std::rotate(hosts.begin(), own, own + 1);
   }
@@ -120,8 +119,7 @@ std::vector<Host> parse_hostfile(std::string_view text) {
     if (!line) {
       continue;
     }
-    const auto known = std::find_if(hosts.begin(), hosts.end(),
-                                    [&](const Host& host) { return host.name == line->name; });
+    const auto known = std::ranges::find(hosts, line->name, &Host::name);
     if (known == hosts.end()) {
       hosts.push_back(*line);
     } else {

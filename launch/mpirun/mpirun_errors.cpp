@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "launch/mpirun/mpirun_errors.hpp"
 
+#include <algorithm>
 #include <array>
 #include <iostream>
 
@@ -46,15 +47,11 @@ void MpirunErrors::forward_line(std::string_view line) {
   if (const auto code = unrecorded_exit_code(line)) {
     unrecorded_ = code;
   }
-  if (is_muted_) {
-    return;
+  const bool is_noise = std::ranges::any_of(
+      kNoise, [&](std::string_view noise) { return line.find(noise) != std::string_view::npos; });
+  if (!is_muted_ && !is_noise) {
+    std::cerr << line << std::flush;
   }
-  for (const std::string_view noise : kNoise) {
-    if (line.find(noise) != std::string_view::npos) {
-      return;
-    }
-  }
-  std::cerr << line << std::flush;
 }
 
 }  // namespace gangway::launch

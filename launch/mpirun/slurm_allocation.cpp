@@ -175,13 +175,12 @@ std::optional<SlurmAllocation> find_slurm_allocation(const Environment& environm
 }
 
 std::string describe(const SlurmAllocation& allocation, int workers) {
+  const int slots = count_slots(allocation.hosts);
   return fmt::format(
-      "slurm  job {} on {}: {} by its {}; one coordinator and {} worker{} (-n and --hostfile say "
-      "otherwise)",
-      allocation.job, allocation.nodes,
-      fmt::format("{} slot{}", count_slots(allocation.hosts),
-                  count_slots(allocation.hosts) == 1 ? "" : "s"),
-      allocation.counted, workers, workers == 1 ? "" : "s");
+      "slurm  job {} on {}: {} slot{} by its {}; one coordinator and {} worker{} (-n and "
+      "--hostfile say otherwise)",
+      allocation.job, allocation.nodes, slots, slots == 1 ? "" : "s", allocation.counted, workers,
+      workers == 1 ? "" : "s");
 }
 
 }  // namespace gangway::launch

@@ -24,7 +24,6 @@
 namespace gangway::launch {
 namespace {
 
-constexpr int kNotFound = 127;
 constexpr int kEndedBySignal = 128;
 /// Maximum time for which a child may be stopped; its measurements are then worthless.
 constexpr std::chrono::seconds kStoppedLimit{3};
@@ -32,7 +31,7 @@ constexpr std::chrono::seconds kStoppedLimit{3};
 [[noreturn]] void become_command(const std::vector<std::string>& words, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) {
-    ::_exit(kNotFound);  // the parent ended before prctl()
+    ::_exit(kProgramNotFound);  // the parent ended before prctl()
   }
   (void)std::signal(SIGINT, SIG_DFL);
   std::vector<char*> arguments;
@@ -41,14 +40,14 @@ constexpr std::chrono::seconds kStoppedLimit{3};
   }
   arguments.push_back(nullptr);
   ::execvp(arguments.front(), arguments.data());
-  ::_exit(kNotFound);
+  ::_exit(kProgramNotFound);
 }
 
 int exit_code(int status, const std::string& program) {
   if (WIFSIGNALED(status)) {
     return kEndedBySignal + WTERMSIG(status);
   }
-  if (WEXITSTATUS(status) == kNotFound) {
+  if (WEXITSTATUS(status) == kProgramNotFound) {
     throw EnvironmentError(fmt::format(
         "{} was not found: install it (./launch/setup does), or put it on the PATH", program));
   }

@@ -30,8 +30,6 @@ plan::Timing timed(DeviceTime& time, const std::function<void()>& work, double s
   return plan::timing_of(std::move(samples));
 }
 
-bool can_have_gradient(const at::Tensor& tensor) { return tensor.is_floating_point(); }
-
 /// One block, isolated from its network.
 class LoneBlock {
  public:
@@ -40,7 +38,7 @@ class LoneBlock {
     context_.sink = nullptr;
     for (const auto& [name, tensor] : input.tensors.entries()) {
       at::Tensor leaf = tensor.detach();
-      if (can_have_gradient(leaf)) {
+      if (leaf.is_floating_point()) {
         leaf = leaf.clone().requires_grad_(true);
         leaves_.push_back(leaf);
       }
@@ -64,10 +62,9 @@ class LoneBlock {
     both.insert(both.end(), weights_.begin(), weights_.end());
     cost.input_gradient = backward(made, leaves_, seconds);
     const plan::Timing all = backward(made, both, seconds);
-    cost.weight_gradient = {.seconds = std::max(0.0, all.seconds - cost.input_gradient.seconds),
-                            .scatter = weights_.empty() ? 0.0 : all.scatter};
-    if (weights_.empty()) {
-      cost.weight_gradient = {};
+    if (!weights_.empty()) {
+      cost.weight_gradient = {.seconds = std::max(0.0, all.seconds - cost.input_gradient.seconds),
+                              .scatter = all.scatter};
     }
     return cost;
   }

@@ -257,7 +257,6 @@ std::int64_t arenas_bytes(const JobSpec& measured, const plan::Profile& profile,
 
 JobSpec profiled_job(const ProfileOptions& options, const Environment& environment) {
   return load_followed({.file = options.job,
-                        .text = std::nullopt,
                         .overrides = options.overrides,
                         .environment = gangway_variables(environment)})
       .spec;

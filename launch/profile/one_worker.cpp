@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "launch/profile/one_worker.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -62,7 +63,6 @@ class TimedOperations final : public pipeline::Operations {
     }
   }
 
- private:
   pipeline::Operations& operations_;
   worker::DeviceMarks* marks_;
   InstructionSamples& samples_;
@@ -86,9 +86,7 @@ JobSpec of_one_worker(JobSpec job) {
   job.layout.shares.clear();
   job.layout.stages = 1;
   job.layout.in_flight = 0;
-  for (NetworkPlacement& network : job.layout.networks) {
-    network = {};
-  }
+  std::ranges::fill(job.layout.networks, NetworkPlacement());
   return job;
 }
 

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include "gan/python/python_library.hpp"
+#include "launch/model/python_lines.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/profile/measure_profile.hpp"
 
@@ -44,8 +44,7 @@ void add_profile_command(CLI::App& app, const ProfileProgram& program, int& code
       become(program.device == DeviceKind::kCpu ? "gangway-model-cuda" : "gangway-model",
              program.typed);
     }
-    gan::open_python(job, job.layout,
-                     [](const std::string& line) { fmt::print(stderr, "python  {}\n", line); });
+    gan::open_python(job, job.layout, python_lines());
     code = measure_profile(*options, job, environment, program.make);
   });
 }

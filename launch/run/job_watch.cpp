@@ -61,10 +61,7 @@ void JobWatch::stopped(const std::vector<StoppedProcess>& processes, TimePoint n
   stopped_ = std::move(still);
 }
 
-bool JobWatch::is_starting() const {
-  return !std::all_of(ranks_.begin(), ranks_.end(),
-                      [](const Rank& rank) { return rank.is_settled; });
-}
+bool JobWatch::is_starting() const { return !std::ranges::all_of(ranks_, &Rank::is_settled); }
 
 std::optional<JobWatch::TimePoint> JobWatch::all_gone_since() const {
   TimePoint last = start_;
@@ -78,8 +75,11 @@ std::optional<JobWatch::TimePoint> JobWatch::all_gone_since() const {
 }
 
 std::optional<RunEnd> JobWatch::check(TimePoint now) const {
+  if (auto end = check_end(now); end || ended_) {
+    return end;
+  }
   // Causes are checked before their effects.
-  for (const auto step : {&JobWatch::check_end, &JobWatch::check_stopped, &JobWatch::check_losses,
+  for (const auto step : {&JobWatch::check_stopped, &JobWatch::check_losses,
                           &JobWatch::check_coming, &JobWatch::check_silence}) {
     if (auto end = (this->*step)(now)) {
       return end;
@@ -112,9 +112,6 @@ std::optional<RunEnd> JobWatch::check_end(TimePoint now) const {
 }
 
 std::optional<RunEnd> JobWatch::check_losses(TimePoint now) const {
-  if (ended_) {
-    return std::nullopt;
-  }
   for (const Rank& rank : ranks_) {
     // The coordinator names the lost rank to the other ranks, after it has all accusations.
     const bool is_its_own = is_led() && rank.is_settled && &rank != &ranks_.front();
@@ -139,9 +136,6 @@ std::optional<std::string> JobWatch::lost_coordinator() const {
 }
 
 std::optional<RunEnd> JobWatch::check_coming(TimePoint now) const {
-  if (ended_) {
-    return std::nullopt;
-  }
   if (!first_) {
     if (now - start_ < limits_.coming) {
       return std::nullopt;
@@ -167,9 +161,6 @@ std::optional<RunEnd> JobWatch::check_coming(TimePoint now) const {
 }
 
 std::optional<RunEnd> JobWatch::check_silence(TimePoint now) const {
-  if (ended_) {
-    return std::nullopt;
-  }
   for (const Rank& rank : ranks_) {
     const bool is_coordinator = &rank == &ranks_.front();
     if (!rank.greeted || rank.gone || (rank.is_settled && !is_coordinator)) {
@@ -192,9 +183,6 @@ std::optional<RunEnd> JobWatch::check_silence(TimePoint now) const {
 }
 
 std::optional<RunEnd> JobWatch::check_stopped(TimePoint now) const {
-  if (ended_) {
-    return std::nullopt;
-  }
   for (const auto& [pid, entry] : stopped_) {
     const auto& [process, since] = entry;
     if (now - since >= limits_.silence) {

@@ -93,6 +93,7 @@ class JobWatch {
   };
 
   [[nodiscard]] std::optional<RunEnd> check_end(TimePoint now) const;
+  // The other checks apply only before the job's own end.
   [[nodiscard]] std::optional<RunEnd> check_losses(TimePoint now) const;
   [[nodiscard]] std::optional<RunEnd> check_coming(TimePoint now) const;
   [[nodiscard]] std::optional<RunEnd> check_silence(TimePoint now) const;

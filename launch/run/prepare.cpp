@@ -10,13 +10,13 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "checkpoint/format/weights_file.hpp"
 #include "job/estimate/dry_run.hpp"
 #include "job/file/settle_precision.hpp"
 #include "job/rules/rules.hpp"
 #include "job/run_name.hpp"
 #include "launch/data/followed_data.hpp"
 #include "launch/data/require_data.hpp"
-#include "launch/data/style_picture.hpp"
 #include "launch/mpirun/host_check.hpp"
 #include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
@@ -34,7 +34,6 @@ namespace fs = std::filesystem;
 /// Returns the sources of the job's keys; its layout may name hosts.
 JobSources sources_of(const RunOptions& options, const Environment& environment) {
   return {.file = options.job_file,
-          .text = std::nullopt,
           .overrides = options.overrides,
           .environment = gangway_variables(environment),
           .may_name_hosts = true};
@@ -66,9 +65,8 @@ int fewest_gpus(const fs::path& hostfile, const Environment& environment) {
 /// Returns the user's Python environment: $VIRTUAL_ENV, or .venv beside the job file, so that all
 /// workers and later commands use the same one. Empty: neither exists.
 std::string found_python(const fs::path& job_file, const Environment& environment) {
-  if (const auto active = environment.find("VIRTUAL_ENV");
-      active != environment.end() && !active->second.empty()) {
-    return active->second;
+  if (const auto active = find_variable(environment, "VIRTUAL_ENV"); active && !active->empty()) {
+    return *active;
   }
   const fs::path beside = fs::absolute(job_file).parent_path() / ".venv";
   return fs::exists(beside / "bin/python") ? beside.string() : std::string();
@@ -159,6 +157,20 @@ void require_traceable(const std::string& trace, const JobSpec& job) {
 }
 
 }  // namespace
+
+void require_initial_weights(const JobSpec& spec) {
+  const PerNetwork<Architecture> networks = spec.architectures();
+  for (const NetworkId id : networks.ids()) {
+    const NetworkSpec& network = spec.networks[id];
+    if (!network.weights.empty()) {
+      const checkpoint::InitialWeights weights(network.name + ".weights", network.weights);
+      if (python_in(networks[id]) == nullptr) {  // only LibTorch knows its parameters
+        weights.require_parameters(num_parameters(networks[id]), statistic_names(networks[id]));
+      }
+      weights.require_finite();
+    }
+  }
+}
 
 std::optional<JobSpec> job_before(const RunOptions& options) {
   const auto run = find_run(options.outdir, options.name_or(run_name_of(options.job_file)));

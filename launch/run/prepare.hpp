@@ -26,6 +26,12 @@ struct Prepared {
 /// @throws ConfigError for faults of the job; EnvironmentError for faults of this machine
 [[nodiscard]] Prepared prepare(const RunOptions& asked, const Environment& environment);
 
+/// Checks generator.weights and discriminator.weights without building the networks. The workers
+/// compare every name and shape.
+/// @throws ConfigError naming the key of a file that is missing, damaged, not float32, or has
+/// another number of parameters than the job's network
+void require_initial_weights(const JobSpec& spec);
+
 /// Reads the job's files again; keeps the earlier values of open keys.
 [[nodiscard]] ResolvedJob read_again(const RunOptions& asked, const ResolvedJob& before,
                                      const Environment& environment);

@@ -43,9 +43,7 @@ Recovery::Answer Recovery::answer(const RunEnd& end, const HostAllocator& host_a
   Answer answer{.restart = {.start = start_.incarnation,
                             .begun = start_.begun,
                             .why = end.reason,
-                            .host = host_allocator.host_of(end.rank),
-                            .left_out = {},
-                            .answer = {}},
+                            .host = host_allocator.host_of(end.rank)},
                 .wait = policy_.lost(start_.begun)};
   if (answer.wait) {
     *answer.wait *= slower;

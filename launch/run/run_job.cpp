@@ -26,7 +26,6 @@
 #include "launch/fit/fit_run.hpp"
 #include "launch/mpirun/message_paths.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
-#include "launch/run/initial_weights.hpp"
 #include "launch/run/prepare.hpp"
 #include "launch/run/restarts.hpp"
 #include "launch/run/starts.hpp"

@@ -32,11 +32,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns a port next to the coordinator's, which may be on the same host.
-std::uint16_t tether_port(std::uint16_t lifeline_port) {
-  return static_cast<std::uint16_t>(lifeline_port == 0 ? 0 : lifeline_port + 1);
-}
-
 /// Returns the terminal width for a progress bar; 0: none. Called here, because ranks under mpirun
 /// always see a terminal.
 int bar_columns(const std::string& progress) {
@@ -94,10 +89,6 @@ std::vector<std::string> variables_for_ranks(const JobHosts& where,
     }
   }
   return names;
-}
-
-JobHosts on(const HostAllocation& allocation) {
-  return {.hosts = allocation.hosts, .workers = allocation.workers, .found = {}};
 }
 
 fs::path coordinator_hostfile(const std::vector<Host>& hosts, const fs::path& run) {
@@ -171,8 +162,7 @@ Starts::Starts(RunOptions asked, Environment environment, std::vector<std::strin
                .hostfile = coordinator_hostfile(prepared.where.hosts, run_),
                .host_messages = host_messages(prepared.where.workers),
                .sends_tensors = spec_.layout.places_networks(),
-               .exported_variables = variables_for_ranks(prepared.where, environment_),
-               .train_arguments = {}},
+               .exported_variables = variables_for_ranks(prepared.where, environment_)},
       returns_(std::chrono::ceil<std::chrono::milliseconds>(
           std::chrono::duration<double>(spec_.layout.timeout_seconds))) {}
 
@@ -182,12 +172,13 @@ SupervisedJob Starts::first(bool goes_on) {
   }
   const std::chrono::duration<double> timeout(spec_.layout.timeout_seconds);
   SupervisedJob job{
-      .command = {},
       .run_directory = run_,
       .silence =
           std::max(std::chrono::ceil<std::chrono::milliseconds>(timeout), kLeastHeartbeatDeadline),
       .reach = request_.hostfile.empty() ? BindScope::kThisHost : BindScope::kEveryHost,
-      .tether_port = tether_port(asked_.lifeline_port),
+      // The next port to the coordinator's, which may be on the same host.
+      .tether_port =
+          static_cast<std::uint16_t>(asked_.lifeline_port == 0 ? 0 : asked_.lifeline_port + 1),
       .networks = networks_of_the_hosts(environment_),
       .tells_command = asked_.verbose,
       .resume_command = [run = run_, lines = resume_lines(asked_.resume, run_, typed_),
@@ -316,11 +307,9 @@ void Starts::keep_snapshots() const {
 }
 
 bool Starts::replicate_networks() {
-  if (!spec_.layout.places_networks()) {
-    return false;
-  }
-  is_replicated_ = true;
-  return true;
+  const bool places = spec_.layout.places_networks();
+  is_replicated_ = is_replicated_ || places;
+  return places;
 }
 
 void Starts::tell_of_edits() const {
@@ -347,14 +336,14 @@ JobSpec Starts::job_on(const HostAllocation& allocation) const {
     layout.stages = 1;
     std::ranges::fill(layout.networks, NetworkPlacement());
   } else {
-    place_on_hosts(job, as_read_.named_hosts, hosts_of(on(allocation)));
+    place_on_hosts(job, as_read_.named_hosts,
+                   hosts_of({.hosts = allocation.hosts, .workers = allocation.workers}));
   }
-  const auto workers = static_cast<std::size_t>(allocation.workers);
   layout.data = layout.data == allocation.workers ? layout.data : 0;
   if (!shares_.empty()) {
     layout.shares = shares_;
   }
-  if (layout.shares.size() != workers) {
+  if (std::cmp_not_equal(layout.shares.size(), allocation.workers)) {
     layout.shares.clear();
   }
   return job;

@@ -147,7 +147,6 @@ void train(const Environment& environment, RankOptions options) {
     throw ConfigError("gangway train: name a job file, as in: mpirun -n 3 gangway train JOB.yaml");
   }
   const JobSources sources{.file = asked.job_file,
-                           .text = std::nullopt,
                            .overrides = asked.overrides,
                            .environment = gangway_variables(environment)};
   const int rank = launched_rank(environment);

@@ -32,6 +32,15 @@ std::string line_of(const Instruction& instruction, const PerNetwork<std::string
   return line;
 }
 
+std::string list_with_place(const std::vector<Instruction>& list, const Instruction& at,
+                            const PerNetwork<std::string>& names) {
+  std::string text;
+  for (const Instruction& one : list) {
+    text.append(one == at ? "> " : "  ").append(line_of(one, names)).append("\n");
+  }
+  return text;
+}
+
 std::string heading_of(const Layout& layout, int worker, const PerNetwork<std::string>& names) {
   std::string text = "# rank ";
   text.append(std::to_string(worker + 1));

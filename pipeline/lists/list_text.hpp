@@ -17,6 +17,11 @@ namespace gangway::pipeline {
 [[nodiscard]] std::string line_of(const Instruction& instruction,
                                   const PerNetwork<std::string>& names);
 
+/// Returns a line for each instruction of a worker's list, with "> " before those equal to `at`.
+[[nodiscard]] std::string list_with_place(const std::vector<Instruction>& list,
+                                          const Instruction& at,
+                                          const PerNetwork<std::string>& names);
+
 /// Text: "# rank 2: generator chunk 1 of 2 (blocks 3-5), micro-batches 0-7; discriminator, …".
 [[nodiscard]] std::string heading_of(const Layout& layout, int worker,
                                      const PerNetwork<std::string>& names);

@@ -314,6 +314,14 @@ int Cluster::num_devices() const {
   return devices;
 }
 
+double Cluster::fastest_speed() const {
+  double fastest = 0.0;
+  for (const ClusterNode& node : nodes) {
+    fastest = std::max(fastest, *std::ranges::max_element(node.speeds));
+  }
+  return fastest;
+}
+
 const Link& Cluster::link(int node, int other) const {
   if (node == other) {
     return inside;

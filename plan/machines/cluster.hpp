@@ -48,6 +48,8 @@ struct Cluster {
   bool operator==(const Cluster&) const = default;
 
   [[nodiscard]] int num_devices() const;
+  /// Returns the speed of the fastest device.
+  [[nodiscard]] double fastest_speed() const;
   [[nodiscard]] const Link& link(int node, int other) const;
 };
 

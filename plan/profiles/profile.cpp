@@ -222,16 +222,6 @@ void read(const json& from, Value& value, int least = 0) {
   require_sound(value);
 }
 
-Profile profile_in(const json& from) {
-  if (const int version = from.at("gangway_profile"); version != kProfileVersion) {
-    throw std::invalid_argument(
-        fmt::format("it has version {}, this program reads {}", version, kProfileVersion));
-  }
-  Profile profile;
-  read(from, profile);
-  return profile;
-}
-
 }  // namespace
 
 Timing timing_of(std::vector<double> samples) {
@@ -311,7 +301,14 @@ std::string to_json(const Profile& profile) {
 
 Profile parse_profile(std::string_view text, const std::string& name) {
   try {
-    return profile_in(json::parse(text));
+    const json from = json::parse(text);
+    if (const int version = from.at("gangway_profile"); version != kProfileVersion) {
+      throw std::invalid_argument(
+          fmt::format("it has version {}, this program reads {}", version, kProfileVersion));
+    }
+    Profile profile;
+    read(from, profile);
+    return profile;
   } catch (const std::exception& error) {  // errors of the JSON library, and impossible values
     throw ConfigError(
         fmt::format("{}: not a profile ({}); make one with `gangway profile JOB.yaml -o {}`", name,

@@ -52,22 +52,16 @@ Cluster profiled_host(const Profile& profile) {
   // A message within a host is a copy, as fast as one core adds. No profile measures links between
   // GPUs: assume PCI Express.
   constexpr double kFastest = 1e10;
-  if (profile.devices > 0) {
-    return {
-        .name = profile.host,
-        .nodes = {{.name = profile.host,
-                   .speeds = std::vector<double>(static_cast<std::size_t>(profile.devices), 1.0),
-                   .memory_bytes = profile.memory_bytes}},
-        .inside = {.latency_seconds = profile.wake_seconds, .bytes_per_second = kFastest}};
-  }
-  const double rate =
-      profile.add_seconds_per_byte > 0.0 ? 1.0 / profile.add_seconds_per_byte : kFastest;
-  const int devices = std::max(1, profile.cores / profile.threads);
+  const bool has_gpus = profile.devices > 0;
+  const int devices = has_gpus ? profile.devices : std::max(1, profile.cores / profile.threads);
+  const double rate = !has_gpus && profile.add_seconds_per_byte > 0.0
+                          ? 1.0 / profile.add_seconds_per_byte
+                          : kFastest;
   return {.name = profile.host,
           .nodes = {{.name = profile.host,
                      .speeds = std::vector<double>(static_cast<std::size_t>(devices), 1.0),
-                     .memory_bytes = profile.memory_bytes / devices,
-                     .cores = profile.cores}},
+                     .memory_bytes = profile.memory_bytes / (has_gpus ? 1 : devices),
+                     .cores = has_gpus ? 0 : profile.cores}},
           .inside = {.latency_seconds = profile.wake_seconds, .bytes_per_second = rate}};
 }
 

@@ -85,10 +85,6 @@ void require_possible(const PlanInput& input, const SearchOptions& options) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// Tries layouts and keeps the best ones.
 class Ranking {
  public:

@@ -38,9 +38,7 @@ std::int64_t most_held_bytes(const std::vector<Instruction>& list, const BlockCo
     if (!is_of_a_pass(at)) {
       continue;
     }
-    const NodeCost& node =
-        costs[static_cast<std::size_t>(at.phase)][static_cast<std::size_t>(at.pass)]
-             [static_cast<std::size_t>(at.node)];
+    const NodeCost& node = node_of(costs, at);
     const bool is_kept = node.kept_bytes > 0 && !at.is_recomputed;
     // Count twice: the allocator seldom reuses the first forward's gaps between kept tensors (a
     // worker with a prediction of 356 MiB, counted once, needed 383).

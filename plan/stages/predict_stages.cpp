@@ -89,14 +89,6 @@ double StagePlanner::seconds_of(NetworkId network) const {
   return seconds;
 }
 
-double StagePlanner::fastest() const {
-  double fastest = 0.0;
-  for (const ClusterNode& node : input_.cluster.nodes) {
-    fastest = std::max(fastest, *std::ranges::max_element(node.speeds));
-  }
-  return fastest;
-}
-
 Candidate StagePlanner::unplaced(int workers) const {
   Candidate candidate =
       whole_candidate(input_.job, workers, Overlap::kAcross, input_.job.layout.transport);
@@ -206,10 +198,8 @@ std::vector<Candidate> StagePlanner::with_less_in_flight(const Candidate& candid
 StagePlanner::Candidates StagePlanner::candidates(int workers) const {
   Candidates found;
   const auto offer = [&](Candidate candidate) {
-    if (std::ranges::find(found.layouts, candidate) != found.layouts.end()) {
-      return;
-    }
-    if (!broken_rule(with_layout(input_.job, candidate)).empty()) {
+    if (std::ranges::find(found.layouts, candidate) != found.layouts.end() ||
+        !broken_rule(with_layout(input_.job, candidate)).empty()) {
       return;
     }
     if (ShownLayout::is_row(candidate) || workers <= kMostShown) {
@@ -222,15 +212,11 @@ StagePlanner::Candidates StagePlanner::candidates(int workers) const {
     offer(*std::move(apart));
   }
   const int microbatches = input_.job.training.microbatches;
-  std::vector<NetworkId> trained;
+  std::vector<std::vector<NetworkId>> choices{input_.job.networks.ids()};
   for (const NetworkId id : input_.job.networks.ids()) {
     if (!input_.job.networks[id].is_frozen) {
-      trained.push_back(id);
+      choices.push_back({id});
     }
-  }
-  std::vector<std::vector<NetworkId>> choices{input_.job.networks.ids()};
-  for (const NetworkId id : trained) {
-    choices.push_back({id});
   }
   for (const int stages : kStages) {
     if (workers % stages != 0 || workers / stages > microbatches) {
@@ -276,7 +262,8 @@ double StagePlanner::least_seconds(const Candidate& candidate) const {
   }
   const int rows = candidate.rows();
   const double busiest = *std::ranges::max_element(stages) * ((microbatches + rows - 1) / rows);
-  return std::max({busiest, apart, all * microbatches / candidate.workers}) / fastest();
+  return std::max({busiest, apart, all * microbatches / candidate.workers}) /
+         input_.cluster.fastest_speed();
 }
 
 Prediction StagePlanner::predict(const Candidate& candidate) const {

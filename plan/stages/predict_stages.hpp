@@ -49,7 +49,6 @@ class StagePlanner {
                                         const std::vector<NetworkId>& networks,
                                         StagePlacement placement, bool is_per_network) const;
   [[nodiscard]] double seconds_of(NetworkId network) const;
-  [[nodiscard]] double fastest() const;
 
   PlanInput input_;
   const BlockCosts& costs_;

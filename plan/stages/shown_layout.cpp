@@ -213,9 +213,7 @@ double ShownLayout::sent_bytes(const Lists& lists, const BlockCosts::Table& tabl
       const bool is_sent = at.operation == pipeline::Operation::kSend ||
                            at.operation == pipeline::Operation::kSendGradient;
       if (is_sent && place(static_cast<int>(worker)).node != place(at.peer).node) {
-        bytes += static_cast<double>(table[static_cast<std::size_t>(
-            at.phase)][static_cast<std::size_t>(at.pass)][static_cast<std::size_t>(at.node)]
-                                         .output_bytes);
+        bytes += static_cast<double>(node_of(table, at).output_bytes);
       }
     }
   }

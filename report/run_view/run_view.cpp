@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -50,40 +51,26 @@ ordered_json or_null(const std::optional<Value>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
 }
 
-/// Returns the first line without its newline; empty if there is no file.
-std::string first_line(const fs::path& path) {
+/// Returns the result of `read`; an empty value if the record cannot be read or is damaged.
+template <typename Read>
+std::invoke_result_t<Read> or_empty(const Read& read) {
   try {
-    std::string text = read_small_file(path, kCommandBytes).value_or("");
-    text.erase(std::min(text.find('\n'), text.size()));
-    return text;
+    return read();
   } catch (const Error&) {
     return {};
   }
+}
+
+/// Returns the first line without its newline; empty if there is no file.
+std::string first_line(const fs::path& path) {
+  std::string text = or_empty([&] { return read_small_file(path, kCommandBytes); }).value_or("");
+  text.erase(std::min(text.find('\n'), text.size()));
+  return text;
 }
 
 ordered_json incarnation_of(const fs::path& run) {
-  try {
-    const auto start = read_run_start(run);
-    return start ? ordered_json(start->incarnation) : ordered_json(nullptr);
-  } catch (const Error&) {
-    return nullptr;
-  }
-}
-
-Decisions decisions_of(const fs::path& run) {
-  try {
-    return read_decisions(run).value_or(Decisions{});
-  } catch (const Error&) {
-    return {};
-  }
-}
-
-SteeringEvents steering_of(const fs::path& run) {
-  try {
-    return read_steering(run);
-  } catch (const Error&) {
-    return {};
-  }
+  const auto start = or_empty([&] { return read_run_start(run); });
+  return start ? ordered_json(start->incarnation) : ordered_json(nullptr);
 }
 
 ordered_json event_json(const RunEvent& event) {
@@ -206,7 +193,8 @@ ordered_json RunView::events_json() const {
   for (const RunEvent& event : events_) {
     list.push_back(event_json(event));
   }
-  for (const Decision& decision : decisions_of(run_)) {
+  const auto decisions = or_empty([&] { return read_decisions(run_); });
+  for (const Decision& decision : decisions.value_or(Decisions{})) {
     if (decision.kind != DecisionKind::kScore) {  // the log has its line
       list.push_back(event_json({.unix_seconds = {},
                                  .step = decision.change.step,
@@ -214,7 +202,7 @@ ordered_json RunView::events_json() const {
                                  .text = decision.why}));
     }
   }
-  for (const SteeringEvent& asked : steering_of(run_)) {
+  for (const SteeringEvent& asked : or_empty([&] { return read_steering(run_); })) {
     list.push_back(event_json(
         {.unix_seconds = asked.unix_seconds,
          .step = asked.step,

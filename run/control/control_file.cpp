@@ -150,10 +150,8 @@ std::optional<std::string> read_own_token(const fs::path& file) {
 
 std::optional<std::string> read_token(const fs::path& file) {
   auto token = read_small_file(file, kControlLimitBytes);
-  if (token) {
-    while (!token->empty() && (token->back() == '\n' || token->back() == ' ')) {
-      token->pop_back();
-    }
+  while (token && (token->ends_with('\n') || token->ends_with(' '))) {
+    token->pop_back();
   }
   return token;
 }

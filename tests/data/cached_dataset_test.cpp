@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "data/kept/cached_dataset.hpp"
-
 #include <filesystem>
 #include <fstream>
 #include <numeric>

@@ -117,8 +117,9 @@ class OwnPython(Trainings):
                                    "-n", 2, "--run", "fails")
         self.assertEqual(code, 2, out + err)
         self.assertIn("judge.py:12 in forward: ValueError: enough", out + err)
-        logs = self.folder_of("fails").glob("logs/rank-*.log")
-        self.assertIn("Traceback (most recent call last)", "".join(log.read_text() for log in logs))
+        logs = "".join(log.read_text() for log in self.folder_of("fails").glob("logs/rank-*.log"))
+        self.assertIn("Traceback (most recent call last)", logs)
+        self.assertIn("\n> forward discriminator pass ", logs)
 
     def test_jobs_without_python_load_nothing_of_it(self):
         for program in PROGRAMS.glob("gangway*"):

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/run/initial_weights.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -13,6 +11,7 @@
 
 #include "base/errors.hpp"
 #include "job/families/families.hpp"
+#include "launch/run/prepare.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
 #include "tests/scratch_folder.hpp"

@@ -65,6 +65,16 @@ TEST(ListChecks, PassListsThatWorkersRun) {
   }
 }
 
+TEST(ListText, MarksThePlaceOfAFailure) {
+  const CutLists cut;
+  const Instruction at =
+      *std::ranges::find(cut.lists[1], Operation::kBackward, &Instruction::operation);
+  const std::string text = list_with_place(cut.lists[1], at, kNetworkNames);
+  EXPECT_EQ(std::ranges::count(text, '\n'), std::ssize(cut.lists[1]));
+  EXPECT_EQ(std::ranges::count(text, '>'), 1);
+  EXPECT_THAT(text, HasSubstr("\n> " + line_of(at, kNetworkNames) + "\n"));
+}
+
 TEST(ListChecks, FindABackwardWhoseActivationsAreNotMadeAgain) {
   for (const StageOrder order : {StageOrder::kFill, StageOrder::kZeroBubble}) {
     CutLists cut(4, 2, 2, {.schedule = order, .recompute = true});

@@ -2,8 +2,8 @@
 #include "worker/arithmetic/trial_microbatch.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <utility>
@@ -172,12 +172,6 @@ void compute(PassRun& pass, const std::vector<Instruction>& step, StepLosses& lo
   }
 }
 
-std::uint64_t bits_of(double value) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
 }  // namespace
 
 std::string trial_bits(const Job& job, ComputeDevice& device) {
@@ -212,7 +206,7 @@ std::string trial_bits(const Job& job, ComputeDevice& device) {
   Hasher hash;
   for (const messages::MicrobatchLoss& microbatch : losses.read()) {
     for (const double loss : microbatch.by_network) {
-      hash.update(bits_of(loss));
+      hash.update(std::bit_cast<std::uint64_t>(loss));
     }
   }
   for (const NetworkId network : networks.ids()) {

@@ -23,8 +23,7 @@ checkpoint::SnapshotPlace place_of(const BuddyCopiesSetup& setup, int ward) {
 }  // namespace
 
 BuddyCopies::HeldCopy::HeldCopy(const BuddyCopiesSetup& setup, const CopiedWorker& ward)
-    : worker(ward.worker),
-      memory(place_of(setup, ward.worker), ward.pieces, kNumSlots),
+    : memory(place_of(setup, ward.worker), ward.pieces, kNumSlots),
       receiver(setup.transport, ward.worker, memory) {}
 
 BuddyCopies::BuddyCopies(BuddyCopiesSetup setup)

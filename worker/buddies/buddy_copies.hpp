@@ -69,7 +69,6 @@ class BuddyCopies final : public comm::Background {
  private:
   struct HeldCopy {
     HeldCopy(const BuddyCopiesSetup& setup, const CopiedWorker& ward);
-    int worker;
     checkpoint::SnapshotMemory memory;
     CopyReceiver receiver;
   };

@@ -33,20 +33,18 @@ std::span<std::byte> bytes_of(Message& message) {
 
 }  // namespace
 
-std::size_t PieceCursor::take(
-    std::size_t bytes, const std::function<void(std::size_t, std::size_t, std::size_t)>& use) {
-  std::size_t taken = 0;
-  while (taken < bytes && piece_ < pieces_->size()) {
-    const std::size_t part = std::min(bytes - taken, (*pieces_)[piece_].bytes() - offset_);
+void PieceCursor::take(std::size_t bytes,
+                       const std::function<void(std::size_t, std::size_t, std::size_t)>& use) {
+  while (bytes > 0 && !is_at_end()) {
+    const std::size_t part = std::min(bytes, (*pieces_)[piece_].bytes() - offset_);
     use(piece_, offset_, part);
-    taken += part;
+    bytes -= part;
     offset_ += part;
     if (offset_ == (*pieces_)[piece_].bytes()) {
       ++piece_;
       offset_ = 0;
     }
   }
-  return taken;
 }
 
 CopySender::CopySender(comm::Transport& transport, int buddy, checkpoint::SnapshotMemory& memory,
@@ -85,7 +83,7 @@ void CopySender::release(std::int64_t step) {
 
 void CopySender::restart() {
   cursor_.reset();
-  is_copied_ = has_begun_ = has_sent_hashes_ = false;
+  is_copied_ = has_begun_ = false;
 }
 
 bool CopySender::poll_open() {

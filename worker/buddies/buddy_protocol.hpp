@@ -8,7 +8,6 @@
 // Data are the pieces in the order of SnapshotMemory::pieces(), one after the other.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -53,9 +52,8 @@ class PieceCursor {
   void reset() { piece_ = offset_ = 0; }
   [[nodiscard]] bool is_at_end() const { return piece_ == pieces_->size(); }
   /// Calls `use(piece, offset, bytes)` for the next `bytes`, split by piece, up to the end.
-  /// @return the number of bytes given
-  std::size_t take(std::size_t bytes,
-                   const std::function<void(std::size_t, std::size_t, std::size_t)>& use);
+  void take(std::size_t bytes,
+            const std::function<void(std::size_t, std::size_t, std::size_t)>& use);
 
  private:
   const std::vector<checkpoint::TensorStretch>* pieces_;
@@ -106,7 +104,6 @@ class CopySender {
   std::optional<checkpoint::PinnedSnapshot> current_;  ///< being copied, or copied and kept
   bool is_copied_ = false;                             ///< whether current_ is copied
   bool has_begun_ = false;
-  bool has_sent_hashes_ = false;
   int tries_ = 0;
   CopyHeader header_;
   CopyAnswer answer_;

@@ -17,6 +17,7 @@
 #include "gan/kernels/convolution.hpp"
 #include "job/estimate/device_estimate.hpp"
 #include "run/control_protocol.hpp"
+#include "worker/cuda/cuda_calls.hpp"
 #include "worker/cuda/cuda_marks.hpp"
 #include "worker/cuda/cuda_recorder.hpp"
 #include "worker/cuda/cuda_staging.hpp"
@@ -61,13 +62,6 @@ std::vector<int> in_order(std::vector<int> workers) {
   return workers;
 }
 
-comm::CudaStream make_compute_stream(int index) {
-  check(cudaSetDevice(index), "choosing the GPU");
-  cudaStream_t stream = nullptr;
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making the compute stream");
-  return comm::CudaStream(stream);
-}
-
 }  // namespace
 
 CudaDevice::CudaDevice(const Job& job, const Execution& execution, int index, PretendHost pretend)
@@ -76,15 +70,13 @@ CudaDevice::CudaDevice(const Job& job, const Execution& execution, int index, Pr
       index_(index),
       pretend_(std::move(pretend)),
       kind_(name_of_device(index_)),
-      stream_(make_compute_stream(index_)),
+      stream_(make_stream(index_, "making the compute stream")),
       device_(torch_device(index_)),
       gauges_({.library = kNvmlLibrary, .bus = comm::bus_of(index_)}) {
   compute_on(index_, stream_.get());
   choose_kernels(job_.numerics.kernels);
   gan::derive_convolutions_well(c10::DispatchKey::AutogradCUDA);
 }
-
-CudaDevice::~CudaDevice() = default;
 
 void CudaDevice::tell_memory(messages::MemoryFigures& figures) const {
   tell_allocator(index_, figures);
@@ -233,7 +225,7 @@ comm::NcclSession& CudaDevice::begin_session(const Meeting& meeting,
 
 std::unique_ptr<TensorCarrier> CudaDevice::make_carrier(const CarrierSetup& setup) {
   meet(setup.transport, setup.lane);
-  const CarrierDevice device{.index = index_, .torch = device_, .compute = stream_.get()};
+  const ComputingDevice device{.index = index_, .torch = device_, .compute = stream_.get()};
   if (shares_devices_ && execution_.transport != TransportKind::kNccl) {
     return std::make_unique<StagedCarrier>(setup, device);
   }
@@ -252,7 +244,7 @@ std::unique_ptr<TensorCarrier> CudaDevice::make_carrier(const CarrierSetup& setu
 
 std::unique_ptr<BatchStaging> CudaDevice::make_staging(const StagingSetup& setup) {
   return std::make_unique<CudaStaging>(
-      setup, CudaStaging::Device{.index = index_, .torch = device_, .compute = stream_.get()});
+      setup, ComputingDevice{.index = index_, .torch = device_, .compute = stream_.get()});
 }
 
 std::unique_ptr<GraphRecorder> CudaDevice::make_recorder() {

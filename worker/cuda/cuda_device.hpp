@@ -30,7 +30,7 @@ class CudaDevice : public ComputeDevice {
   /// Selects device `index` for this thread and configures LibTorch for it. `job` outlives it.
   /// @throws EnvironmentError if there is no such device.
   CudaDevice(const Job& job, const Execution& execution, int index, PretendHost pretend);
-  ~CudaDevice() override;
+  ~CudaDevice() override = default;
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
 

@@ -152,10 +152,6 @@ void CudaExchange::recompute(const UpdatePlan& plan, const comm::ArenaLayout& la
   comm::update_slice_on_host(update);
 }
 
-void CudaExchange::open_leaf() { state_.bind_gradients(partials_.open_leaf()); }
-
-void CudaExchange::close_leaf(int microbatch) { partials_.push(microbatch); }
-
 void CudaExchange::restart_leaves() {
   partials_.restart();
   (void)watch_.rehearsed();  // leftovers of a failed recording
@@ -178,8 +174,6 @@ void CudaExchange::open(int phase, const UpdatePlan& plan) {
   is_open_ = true;
   is_awaited_ = false;
 }
-
-void CudaExchange::arm() { watch_.arm(); }
 
 void CudaExchange::complete(std::size_t bucket) {
   if (std::exchange(is_complete_[bucket], 1) != 0) {
@@ -299,9 +293,5 @@ std::optional<double> CudaExchange::agreed_norm() const {
   comm::check(cudaStreamSynchronize(setup_.stream), "reading the norm of a gradient");
   return std::ldexp(std::sqrt(squared), -static_cast<int>(scale_exponent_));
 }
-
-std::vector<Exposure> CudaExchange::take_exposures() { return waits_.take(); }
-
-std::size_t CudaExchange::take_unfired() { return std::exchange(unfired_, 0); }
 
 }  // namespace gangway::worker

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "comm/nccl/nccl_reducer.hpp"
@@ -48,15 +49,15 @@ class CudaExchange final : public NetworkExchange {
   /// Computes with the host's reference version of the kernels.
   void recompute(const UpdatePlan& plan, const comm::ArenaLayout& layout,
                  const UpdateSlice& slice) const override;
-  void open_leaf() override;
-  void close_leaf(int microbatch) override;
+  void open_leaf() override { state_.bind_gradients(partials_.open_leaf()); }
+  void close_leaf(int microbatch) override { partials_.push(microbatch); }
   void restart_leaves() override;
   [[nodiscard]] at::Tensor gradient_sums() override {
     return tensor_over(partials_.buffers(), partials_.num_elements(), state_.device());
   }
   void open(int phase, const UpdatePlan& plan) override;
   [[nodiscard]] bool is_open() const override { return is_open_; }
-  void arm() override;
+  void arm() override { watch_.arm(); }
   void rehearse() override;
   [[nodiscard]] std::vector<std::size_t> rehearsed() override { return watch_.rehearsed(); }
   [[nodiscard]] bool completes(const std::vector<std::size_t>& buckets,
@@ -71,8 +72,8 @@ class CudaExchange final : public NetworkExchange {
   /// Waits for the device if the job bounds the norm, so that training stops at the first step out
   /// of bounds.
   [[nodiscard]] std::optional<double> agreed_norm() const override;
-  [[nodiscard]] std::vector<Exposure> take_exposures() override;
-  [[nodiscard]] std::size_t take_unfired() override;
+  [[nodiscard]] std::vector<Exposure> take_exposures() override { return waits_.take(); }
+  [[nodiscard]] std::size_t take_unfired() override { return std::exchange(unfired_, 0); }
 
   /// Waits until every opened exchange is launched; counted as the host's wait.
   void wait_for_launches();

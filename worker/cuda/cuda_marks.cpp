@@ -5,21 +5,15 @@
 #include <iterator>
 #include <utility>
 
+#include "worker/cuda/cuda_calls.hpp"
+
 namespace gangway::worker {
 
 using comm::check;
 
 namespace {
 
-/// Returns whether the device has reached the event.
-bool is_reached(const comm::CudaEvent& event) {
-  const cudaError_t state = cudaEventQuery(event.get());
-  if (state == cudaErrorNotReady) {
-    return false;
-  }
-  check(state, "looking at a mark");
-  return true;
-}
+constexpr const char* kLookingAtMark = "looking at a mark";
 
 }  // namespace
 
@@ -36,7 +30,7 @@ void CudaMarks::mark(std::size_t tag) {
   if (comm::is_capturing(stream_)) {
     return;  // events in graphs have no time
   }
-  const bool was_starved = !open_.events.empty() && is_reached(open_.events.back());
+  const bool was_starved = !open_.events.empty() && has_come(open_.events.back(), kLookingAtMark);
   record();
   open_.stretches.push_back({.tag = tag, .was_starved = was_starved});
 }
@@ -50,7 +44,7 @@ void CudaMarks::end() {
 }
 
 std::optional<std::vector<DeviceStretch>> CudaMarks::take() {
-  if (ended_.empty() || !is_reached(ended_.front().events.back())) {
+  if (ended_.empty() || !has_come(ended_.front().events.back(), kLookingAtMark)) {
     return std::nullopt;
   }
   Series series = std::move(ended_.front());

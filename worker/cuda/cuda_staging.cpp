@@ -21,13 +21,6 @@ constexpr std::size_t kShareOfKept = 10;
 constexpr std::size_t kBatchesBetween = 2;
 constexpr std::size_t kPageBytes = 4096;
 
-comm::CudaStream make_copy_stream(int device) {
-  check(cudaSetDevice(device), "choosing the GPU");
-  cudaStream_t stream = nullptr;
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making the copy stream");
-  return comm::CudaStream(stream);
-}
-
 cuda::InputShape shape_of(const std::vector<std::int64_t>& sizes) {
   cuda::InputShape shape{.count = sizes[0], .channels = sizes[1]};
   for (std::size_t i = 2; i < sizes.size(); ++i) {
@@ -53,12 +46,12 @@ at::Tensor over(const comm::CudaMemory& memory, const std::vector<std::int64_t>&
 
 }  // namespace
 
-CudaStaging::CudaStaging(const StagingSetup& setup, Device device)
+CudaStaging::CudaStaging(const StagingSetup& setup, ComputingDevice device)
     : setup_(setup),
       device_(device),
       count_(static_cast<std::size_t>(setup.shape.front())),
       values_(static_cast<std::size_t>(shape_of(setup.shape).elements())),
-      copies_(make_copy_stream(device.index)),
+      copies_(make_stream(device.index, "making the copy stream")),
       slots_(setup.num_places + kSlotsAhead),
       block_bytes_((data::packed_capacity(count_, values_) + kPageBytes - 1) / kPageBytes *
                    kPageBytes),
@@ -139,11 +132,9 @@ std::shared_ptr<std::byte> CudaStaging::allocate(std::size_t bytes) {
 
 bool CudaStaging::is_free(Slot& slot) {
   if (slot.batch) {
-    const cudaError_t state = cudaEventQuery(slot.arrived.get());
-    if (state == cudaErrorNotReady) {
+    if (!has_come(slot.arrived, "copying a batch")) {
       return false;
     }
-    check(state, "copying a batch");
     copied_.push_back(*std::exchange(slot.batch, std::nullopt));
   }
   return !slot.is_staged;

@@ -12,19 +12,14 @@
 #include <memory>
 #include <vector>
 
-#include "comm/cuda/cuda_handles.hpp"
+#include "worker/cuda/cuda_calls.hpp"
 #include "worker/pass/batch_staging.hpp"
 
 namespace gangway::worker {
 
 class CudaStaging final : public BatchStaging {
  public:
-  struct Device {
-    int index = 0;
-    at::Device torch;
-    cudaStream_t compute = nullptr;  ///< outlives this
-  };
-  CudaStaging(const StagingSetup& setup, Device device);
+  CudaStaging(const StagingSetup& setup, ComputingDevice device);
   /// Waits for its work on the streams.
   ~CudaStaging() override;
   CudaStaging(const CudaStaging&) = delete;
@@ -78,7 +73,7 @@ class CudaStaging final : public BatchStaging {
   void add_place();
 
   StagingSetup setup_;
-  Device device_;
+  ComputingDevice device_;
   std::size_t count_;
   std::size_t values_;
   comm::CudaStream copies_;

@@ -30,7 +30,7 @@ std::int32_t after(std::int32_t number) {
 
 }  // namespace
 
-NcclCarrier::NcclCarrier(const CarrierSetup& setup, CarrierDevice device,
+NcclCarrier::NcclCarrier(const CarrierSetup& setup, ComputingDevice device,
                          std::map<comm::TensorEdge, comm::NcclSession*> sessions)
     : device_(device),
       staged_(setup, device),

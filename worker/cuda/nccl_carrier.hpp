@@ -26,7 +26,7 @@ namespace gangway::worker {
 class NcclCarrier final : public TensorCarrier {
  public:
   /// @param sessions  TensorEdgesSetup::sessions
-  NcclCarrier(const CarrierSetup& setup, CarrierDevice device,
+  NcclCarrier(const CarrierSetup& setup, ComputingDevice device,
               std::map<comm::TensorEdge, comm::NcclSession*> sessions);
   NcclCarrier(const NcclCarrier&) = delete;
   NcclCarrier& operator=(const NcclCarrier&) = delete;
@@ -66,7 +66,7 @@ class NcclCarrier final : public TensorCarrier {
   /// Makes LibTorch's allocator reserve more memory than it has needed so far.
   void take_room() const;
 
-  CarrierDevice device_;
+  ComputingDevice device_;
   StagedCarrier staged_;  // also carries the notices
   comm::TensorEdges edges_;
   bool is_staged_ = false;  // whether tensors of this step go through host memory

@@ -10,24 +10,16 @@ using comm::check;
 
 namespace {
 
+constexpr const char* kCopying = "copying a tensor";
+
 comm::CudaStream make_leaving_stream(int device) {
   check(cudaSetDevice(device), "choosing the GPU");
   return comm::make_priority_stream();
 }
 
-/// Returns whether work before `event` is done. @throws EnvironmentError if the device failed
-bool has_come(const comm::CudaEvent& event) {
-  const cudaError_t state = cudaEventQuery(event.get());
-  if (state == cudaErrorNotReady) {
-    return false;
-  }
-  check(state, "copying a tensor");
-  return true;
-}
-
 }  // namespace
 
-StagedCarrier::StagedCarrier(const CarrierSetup& setup, CarrierDevice device)
+StagedCarrier::StagedCarrier(const CarrierSetup& setup, ComputingDevice device)
     : lane_(setup.lane),
       device_(device),
       channel_(setup.transport, setup.lane, setup.channel),
@@ -55,12 +47,12 @@ void StagedCarrier::send(int peer, const comm::TensorKey& key, const at::Tensor&
               .owner = buffer,
               .copied = comm::make_event()};
   const comm::CudaEvent ready = comm::make_event();
-  check(cudaEventRecord(ready.get(), device_.compute), "copying a tensor");
-  check(cudaStreamWaitEvent(copies_.get(), ready.get(), 0), "copying a tensor");
+  check(cudaEventRecord(ready.get(), device_.compute), kCopying);
+  check(cudaStreamWaitEvent(copies_.get(), ready.get(), 0), kCopying);
   check(cudaMemcpyAsync(buffer.get(), tensor.const_data_ptr(), shape.bytes, cudaMemcpyDeviceToHost,
                         copies_.get()),
-        "copying a tensor");
-  check(cudaEventRecord(one.copied.get(), copies_.get()), "copying a tensor");
+        kCopying);
+  check(cudaEventRecord(one.copied.get(), copies_.get()), kCopying);
   add(std::move(one));
 }
 
@@ -104,10 +96,10 @@ at::Tensor StagedCarrier::receive(int peer, const comm::TensorKey& key) {
   std::memcpy(one.buffer.get(), received.memory.get(), bytes);
   check(cudaMemcpyAsync(tensor.mutable_data_ptr(), one.buffer.get(), bytes, cudaMemcpyHostToDevice,
                         device_.compute),
-        "copying a tensor");
-  check(cudaEventRecord(one.arrived.get(), device_.compute), "copying a tensor");
+        kCopying);
+  check(cudaEventRecord(one.arrived.get(), device_.compute), kCopying);
   arriving_.push_back(std::move(one));
-  while (!arriving_.empty() && has_come(arriving_.front().arrived)) {
+  while (!arriving_.empty() && has_come(arriving_.front().arrived, kCopying)) {
     arriving_.pop_front();
   }
   return tensor;
@@ -128,7 +120,7 @@ bool StagedCarrier::advance() {
     Leaving one;
     {
       const MutexLock lock(mutex_);
-      if (leaving_.front().copied && !has_come(leaving_.front().copied)) {
+      if (leaving_.front().copied && !has_come(leaving_.front().copied, kCopying)) {
         return moved;
       }
       one = std::move(leaving_.front());

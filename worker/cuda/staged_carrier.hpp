@@ -13,22 +13,15 @@
 #include <span>
 
 #include "base/guarded.hpp"
-#include "comm/cuda/cuda_handles.hpp"
+#include "worker/cuda/cuda_calls.hpp"
 #include "worker/cuda/pinned_buffers.hpp"
 #include "worker/pass/tensor_carrier.hpp"
 
 namespace gangway::worker {
 
-/// The device of a tensor carrier.
-struct CarrierDevice {
-  int index = 0;
-  at::Device torch;
-  cudaStream_t compute = nullptr;  ///< outlives them
-};
-
 class StagedCarrier final : public TensorCarrier, private comm::Exchange {
  public:
-  StagedCarrier(const CarrierSetup& setup, CarrierDevice device);
+  StagedCarrier(const CarrierSetup& setup, ComputingDevice device);
   /// Waits for its work on the streams.
   ~StagedCarrier() override;
   StagedCarrier(const StagedCarrier&) = delete;
@@ -76,7 +69,7 @@ class StagedCarrier final : public TensorCarrier, private comm::Exchange {
   bool advance() override;
 
   comm::Lane& lane_;
-  CarrierDevice device_;
+  ComputingDevice device_;
   comm::TensorChannel channel_;
   PinnedBuffers buffers_;
   comm::CudaStream copies_;

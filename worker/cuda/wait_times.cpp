@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "worker/cuda/cuda_calls.hpp"
+
 namespace gangway::worker {
 
 using comm::check;
@@ -32,11 +34,9 @@ std::vector<Exposure> WaitTimes::take() {
   std::vector<Exposure> exposures;
   while (!open_.empty() && open_.front().marked == num_buckets_) {
     Series& series = open_.front();
-    const cudaError_t state = cudaEventQuery(series.events.back().get());
-    if (state == cudaErrorNotReady) {
+    if (!has_come(series.events.back(), "timing an exchange")) {
       break;
     }
-    check(state, "timing an exchange");
     Exposure& exposure = exposures.emplace_back(Exposure{.phase = series.phase});
     for (std::size_t bucket = 0; bucket < num_buckets_; ++bucket) {
       float milliseconds = 0.0F;

@@ -38,10 +38,8 @@ std::string judged_examples(const pipeline::Pass& pass, const JudgedLogits& judg
   const auto input =
       std::ranges::find(application->inputs, std::string(kJudgedInput), &pipeline::Input::name);
   std::string tensor = input == application->inputs.end() ? std::string() : input->tensor;
-  for (maker = maker_of(pass, tensor); maker != nullptr; maker = maker_of(pass, tensor)) {
-    if (!shows_its_last(*maker)) {
-      break;
-    }
+  for (maker = maker_of(pass, tensor); maker != nullptr && shows_its_last(*maker);
+       maker = maker_of(pass, tensor)) {
     tensor = pipeline::inputs_of(*maker).back();
   }
   return tensor;

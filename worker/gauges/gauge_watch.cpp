@@ -12,8 +12,6 @@ GaugeWatch::GaugeWatch(Settings settings)
     : settings_(std::move(settings)),
       thread_([this](const std::stop_token& stop) { watch(stop); }) {}
 
-GaugeWatch::~GaugeWatch() = default;
-
 std::optional<messages::DeviceGauges> GaugeWatch::newest() const {
   const MutexLock lock(mutex_);
   return newest_;

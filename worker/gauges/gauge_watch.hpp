@@ -23,7 +23,7 @@ class GaugeWatch {
   };
   explicit GaugeWatch(Settings settings);
   /// Waits for a reading in progress.
-  ~GaugeWatch();
+  ~GaugeWatch() = default;
   GaugeWatch(const GaugeWatch&) = delete;
   GaugeWatch& operator=(const GaugeWatch&) = delete;
 

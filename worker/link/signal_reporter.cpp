@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::array kFatal = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 // A signal handler has no context argument, so this state must be global.
 std::atomic<int> g_socket = -1;
 std::array<struct sigaction, kFatal.size()> g_before{};

@@ -206,7 +206,7 @@ void PassRun::pull(bool trains) {
   const gan::Tf32Products products(precision());
   const auto* application = std::get_if<Application>(&node());
   try {
-    ArrivedGradients arrived(taken_between_chunks());
+    ArrivedGradients arrived(taken_with_gradients(/*between_chunks=*/true));
     torch::autograd::backward(pulled.made, pulled.gradients, std::nullopt, /*create_graph=*/false,
                               trains ? trained_apart() : taken_with_gradients());
     arrived.keep();
@@ -252,7 +252,7 @@ void PassRun::pull_inputs() {
   Pulled pulled = take_made();
   if (!pulled.made.empty()) {
     const gan::Tf32Products products(precision());
-    ArrivedGradients arrived(taken_between_chunks());
+    ArrivedGradients arrived(taken_with_gradients(/*between_chunks=*/true));
     work_->split.emplace(
         work_->node,
         SplitBackward(std::move(pulled.made), std::move(pulled.gradients), taken_with_gradients()));
@@ -306,21 +306,11 @@ bool PassRun::is_between_chunks(const std::string& tensor) const {
   });
 }
 
-std::vector<at::Tensor> PassRun::taken_between_chunks() {
+std::vector<at::Tensor> PassRun::taken_with_gradients(bool between_chunks) {
   std::vector<at::Tensor> taken;
   for (const std::string& input : pipeline::inputs_of(node())) {
     if (const at::Tensor& one = work_->value(input);
-        one.defined() && one.requires_grad() && is_between_chunks(input)) {
-      taken.push_back(one);
-    }
-  }
-  return taken;
-}
-
-std::vector<at::Tensor> PassRun::taken_with_gradients() {
-  std::vector<at::Tensor> taken;
-  for (const std::string& input : pipeline::inputs_of(node())) {
-    if (const at::Tensor& one = work_->value(input); one.defined() && one.requires_grad()) {
+        one.defined() && one.requires_grad() && (!between_chunks || is_between_chunks(input))) {
       taken.push_back(one);
     }
   }

@@ -318,10 +318,6 @@ Precision PassRun::precision() const {
                                 : setup_.job.networks[application->network].precision;
 }
 
-const Pass& PassRun::pass() const {
-  return phase().passes[static_cast<std::size_t>(work_->at.pass)];
-}
-
 at::Tensor PassRun::number_of(double base, const ScheduleSpec& schedule) {
   const auto known = std::ranges::find_if(numbers_, [&](const Number& number) {
     return number.base == base && number.schedule == schedule;

@@ -183,10 +183,8 @@ class PassRun {
   /// depend on others too. Empty: everything that the outputs depend on.
   [[nodiscard]] std::vector<at::Tensor> trained_apart();
   /// Returns the current node's inputs that have a gradient.
-  [[nodiscard]] std::vector<at::Tensor> taken_with_gradients();
-  /// Returns those of them that pass between two chunks of a network; the whole network has no leaf
-  /// there.
-  [[nodiscard]] std::vector<at::Tensor> taken_between_chunks();
+  /// @param between_chunks  only those between two chunks; the whole network has no leaf there
+  [[nodiscard]] std::vector<at::Tensor> taken_with_gradients(bool between_chunks = false);
   [[nodiscard]] bool is_between_chunks(const std::string& tensor) const;
   /// Stores the current node's outputs for its backward, and offers them to later nodes under
   /// `names`.
@@ -195,7 +193,7 @@ class PassRun {
 
   [[nodiscard]] bool has_gradient() const;
   [[nodiscard]] const pipeline::Phase& phase() const;
-  [[nodiscard]] const pipeline::Pass& pass() const;
+  [[nodiscard]] const pipeline::Pass& pass() const { return *work_->pass; }
   [[nodiscard]] const pipeline::Node& node() const;
   /// Returns the precision of the current node: its network's, or fp32.
   [[nodiscard]] Precision precision() const;

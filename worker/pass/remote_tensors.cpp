@@ -4,9 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <map>
-#include <memory>
-#include <utility>
 
 #include "base/errors.hpp"
 #include "worker/trace/step_clock.hpp"
@@ -19,10 +16,6 @@ using pipeline::Instruction;
 using pipeline::Operation;
 
 }  // namespace
-
-RemoteTensors::RemoteTensors(const pipeline::PassShares& shares,
-                             std::unique_ptr<TensorCarrier> carrier)
-    : shares_(shares), carrier_(std::move(carrier)) {}
 
 RemoteTensors::Known& RemoteTensors::known_as(const std::vector<Instruction>& schedule,
                                               double growth) {
@@ -99,7 +92,5 @@ at::Tensor RemoteTensors::receive(const Instruction& at, int output) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return tensor;
 }
-
-std::map<int, double> RemoteTensors::take_waits() { return std::exchange(waits_, {}); }
 
 }  // namespace gangway::worker

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gan/torch.hpp"
@@ -20,7 +21,8 @@ namespace gangway::worker {
 class RemoteTensors {
  public:
   /// @param shares  outlives this
-  RemoteTensors(const pipeline::PassShares& shares, std::unique_ptr<TensorCarrier> carrier);
+  RemoteTensors(const pipeline::PassShares& shares, std::unique_ptr<TensorCarrier> carrier)
+      : shares_(shares), carrier_(std::move(carrier)) {}
 
   /// "through memory of the hosts", for the log.
   [[nodiscard]] std::string way() const { return carrier_->way(); }
@@ -39,7 +41,7 @@ class RemoteTensors {
   /// Waits until all sent tensors have left.
   void finish() { carrier_->finish(); }
   /// Returns the seconds that receives waited since the last call, by phase.
-  [[nodiscard]] std::map<int, double> take_waits();
+  [[nodiscard]] std::map<int, double> take_waits() { return std::exchange(waits_, {}); }
 
  private:
   /// A list of instructions and the range of growth that it runs in: between two blocks.

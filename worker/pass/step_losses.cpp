@@ -16,11 +16,6 @@ void StepLosses::add_figure(const std::string& name, int microbatch, const at::T
   values_.push_back(value.to(at::kFloat));
 }
 
-void StepLosses::set_figure(int microbatch, const std::string& name, const at::Tensor& value) {
-  entries_.push_back({{}, microbatch, 0, name});
-  values_.push_back(value.to(at::kFloat));
-}
-
 StepLosses StepLosses::again() const {
   StepLosses others(local_, networks_);
   others.entries_ = entries_;

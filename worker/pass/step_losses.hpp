@@ -34,7 +34,9 @@ class StepLosses {
   void set_figure(int microbatch, const std::string& name, double value) {
     figures_[{microbatch, name}] = value;
   }
-  void set_figure(int microbatch, const std::string& name, const at::Tensor& value);
+  void set_figure(int microbatch, const std::string& name, const at::Tensor& value) {
+    add_figure(name, microbatch, value, /*count=*/0);
+  }
   /// Returns whether nothing was added.
   [[nodiscard]] bool is_empty() const { return entries_.empty(); }
   /// Returns new losses that refer to the same tensors. @pre not closed

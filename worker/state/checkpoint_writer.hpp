@@ -8,7 +8,6 @@
 #include <deque>
 #include <exception>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <thread>

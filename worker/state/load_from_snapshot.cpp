@@ -148,30 +148,30 @@ class SnapshotLoader final : public comm::StreamEnds {
 
   std::optional<comm::StreamMessage> next(int peer) override {
     std::vector<Overlap>& rest = outgoing_.at(peer);
-    while (!rest.empty()) {
-      Overlap& overlap = rest.back();
-      const auto bytes = bytes_of(overlap);
-      if (!bytes) {
-        const int part = overlap.part;
-        std::erase_if(rest, [part](const Overlap& one) { return one.part == part; });
-        return comm::StreamMessage{
-            .words = {kDamaged, 0, 0, 0, 0, static_cast<std::uint64_t>(part)}, .bytes = {}};
-      }
-      const std::size_t item = checkpoint::item_size(own_type(overlap));
-      const std::uint64_t most = kMessageBytes / item;
-      const std::uint64_t begin = overlap.begin;
-      const std::uint64_t end = std::min(overlap.end, begin + most);
-      const auto message = bytes->first((end - begin) * item);
-      const PieceHash hash = hash_bytes(message);
-      const comm::StreamWords words{
-          overlap.wish, begin, end, hash.low, hash.high, static_cast<std::uint64_t>(overlap.part)};
-      overlap.begin = end;
-      if (overlap.begin == overlap.end) {
-        rest.pop_back();
-      }
-      return comm::StreamMessage{.words = words, .bytes = message};
+    if (rest.empty()) {
+      return std::nullopt;
     }
-    return std::nullopt;
+    Overlap& overlap = rest.back();
+    const auto bytes = bytes_of(overlap);
+    if (!bytes) {
+      const int part = overlap.part;
+      std::erase_if(rest, [part](const Overlap& one) { return one.part == part; });
+      return comm::StreamMessage{.words = {kDamaged, 0, 0, 0, 0, static_cast<std::uint64_t>(part)},
+                                 .bytes = {}};
+    }
+    const std::size_t item = bytes->size() / (overlap.end - overlap.begin);
+    const std::uint64_t most = kMessageBytes / item;
+    const std::uint64_t begin = overlap.begin;
+    const std::uint64_t end = std::min(overlap.end, begin + most);
+    const auto message = bytes->first((end - begin) * item);
+    const PieceHash hash = hash_bytes(message);
+    const comm::StreamWords words{
+        overlap.wish, begin, end, hash.low, hash.high, static_cast<std::uint64_t>(overlap.part)};
+    overlap.begin = end;
+    if (overlap.begin == overlap.end) {
+      rest.pop_back();
+    }
+    return comm::StreamMessage{.words = words, .bytes = message};
   }
 
   std::span<std::byte> place(int peer, const comm::StreamWords& words, std::size_t bytes) override {
@@ -262,10 +262,6 @@ class SnapshotLoader final : public comm::StreamEnds {
         filled_ += memory.size();
       }
     }
-  }
-
-  [[nodiscard]] checkpoint::ElementType own_type(const Overlap& overlap) const {
-    return parts_[static_cast<std::size_t>(overlap.part)].pieces()[overlap.piece].type;
   }
 
   /// Returns verified bytes; nothing if they are damaged, and records the damage.

@@ -173,12 +173,9 @@ void SnapshotService::protect(std::int64_t step) {
   protect_all(step);
   if (old_until_ && step >= *old_until_) {
     old_until_.reset();
-    remove_old();
+    // Those whose processes are gone.
+    (void)checkpoint::remove_snapshots(store_.folders, store_.key);
   }
-}
-
-void SnapshotService::remove_old() const {
-  (void)checkpoint::remove_snapshots(store_.folders, store_.key);
 }
 
 void SnapshotService::finish_taking() {

@@ -64,8 +64,6 @@ class SnapshotService {
   /// Waits until the lane has copied all deferred slices. @throws DivergedError
   void finish_taking();
   void protect_all(std::int64_t step);
-  /// Removes the run's snapshots whose processes are gone.
-  void remove_old() const;
 
   StateSetup setup_;
   SnapshotStore store_;

@@ -64,10 +64,6 @@ CpuExchange::CpuExchange(const CpuExchangeSetup& setup, comm::PartialStack parti
 
 CpuExchange::~CpuExchange() { lane_.detach(reducer_); }
 
-void CpuExchange::open_leaf() { state_.bind_gradients(partials_.open_leaf()); }
-
-void CpuExchange::close_leaf(int microbatch) { partials_.push(microbatch); }
-
 void CpuExchange::open(int phase, const UpdatePlan& plan) {
   phase_ = phase;
   agrees_ = plan.agreement.is_needed;
@@ -114,7 +110,5 @@ std::optional<double> CpuExchange::agreed_norm() const {
 }
 
 std::vector<Exposure> CpuExchange::take_exposures() { return std::exchange(exposures_, {}); }
-
-std::size_t CpuExchange::take_unfired() { return std::exchange(unfired_, 0); }
 
 }  // namespace gangway::worker

@@ -3,6 +3,7 @@
 // and update while the compute thread continues. Compute thread.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "comm/reduce/partial_stack.hpp"
@@ -28,8 +29,8 @@ class CpuExchange final : public NetworkExchange {
   CpuExchange& operator=(const CpuExchange&) = delete;
 
   void show_updates_to(UpdateWatcher& watcher) override { updater_.show_to(watcher); }
-  void open_leaf() override;
-  void close_leaf(int microbatch) override;
+  void open_leaf() override { state_.bind_gradients(partials_.open_leaf()); }
+  void close_leaf(int microbatch) override { partials_.push(microbatch); }
   void restart_leaves() override {
     partials_.restart();
     (void)watch_.rehearsed();  // leftovers of a failed recording
@@ -54,7 +55,7 @@ class CpuExchange final : public NetworkExchange {
   [[nodiscard]] bool was_skipped() const override { return reducer_.was_skipped(); }
   [[nodiscard]] std::optional<double> agreed_norm() const override;
   [[nodiscard]] std::vector<Exposure> take_exposures() override;
-  [[nodiscard]] std::size_t take_unfired() override;
+  [[nodiscard]] std::size_t take_unfired() override { return std::exchange(unfired_, 0); }
 
  private:
   NetworkState& state_;

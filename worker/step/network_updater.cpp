@@ -44,35 +44,20 @@ void update_slice(const UpdatePlan& plan, const comm::ArenaLayout& layout,
   update_average(plan.average_decay, slice.weights, slice.average);
 }
 
-UpdateSlice NetworkUpdater::slice_of(comm::ElementRange range, std::span<const float> mean) {
-  return {
+void NetworkUpdater::carry_out(comm::ElementRange range, std::span<const float> mean,
+                               bool was_skipped) {
+  const UpdateSlice slice{
       .range = range,
       .mean = mean,
       .weights = state_.weights().range(range),
       .moments = state_.moments(range),
       .average = state_.average() != nullptr ? state_.average()->range(range) : std::span<float>{}};
-}
-
-void NetworkUpdater::update(comm::ElementRange range, std::span<const float> mean) {
-  const UpdateSlice slice = slice_of(range, mean);
-  show_before(slice);
-  update_slice(plan_, state_.layout(), slice);
-  show_after(slice, /*was_skipped=*/false);
-}
-
-void NetworkUpdater::skip(comm::ElementRange range, std::span<const float> mean) {
-  const UpdateSlice slice = slice_of(range, mean);
-  show_before(slice);
-  show_after(slice, /*was_skipped=*/true);
-}
-
-void NetworkUpdater::show_before(const UpdateSlice& slice) {
   for (UpdateWatcher* watcher : watchers_) {
     watcher->before_update(slice);
   }
-}
-
-void NetworkUpdater::show_after(const UpdateSlice& slice, bool was_skipped) {
+  if (!was_skipped) {
+    update_slice(plan_, state_.layout(), slice);
+  }
   UpdatePlan done = plan_;
   done.was_skipped = was_skipped;
   done.counts = comm::counts_after(plan_, was_skipped);

@@ -25,15 +25,17 @@ class NetworkUpdater final : public comm::SliceUpdater {
   /// Adds `watcher`, which sees all updates and outlives them. @pre none is under way
   void show_to(UpdateWatcher& watcher) { watchers_.push_back(&watcher); }
 
-  void update(comm::ElementRange range, std::span<const float> mean) override;
+  void update(comm::ElementRange range, std::span<const float> mean) override {
+    carry_out(range, mean, /*was_skipped=*/false);
+  }
   /// Leaves the slice unchanged, batch statistics too; tells watchers that it was skipped.
-  void skip(comm::ElementRange range, std::span<const float> mean) override;
+  void skip(comm::ElementRange range, std::span<const float> mean) override {
+    carry_out(range, mean, /*was_skipped=*/true);
+  }
 
  private:
-  [[nodiscard]] UpdateSlice slice_of(comm::ElementRange range, std::span<const float> mean);
-  void show_before(const UpdateSlice& slice);
-  /// Shows the watchers the slice after the update, and whether it was skipped.
-  void show_after(const UpdateSlice& slice, bool was_skipped);
+  /// Updates the slice unless it is skipped, and shows watchers the slice before and after.
+  void carry_out(comm::ElementRange range, std::span<const float> mean, bool was_skipped);
 
   NetworkState& state_;
   UpdatePlan plan_;

@@ -66,11 +66,9 @@ void SamplePictures::write_reals() const {
   if (setup_.dataset.reads() == data::Reads::kNamed) {
     return;
   }
-  if (setup_.job.training.recipe->translates) {
-    write("reals.png", side_rows(setup_, nullptr));
-    return;
-  }
-  write("reals.png", first_reals(setup_.job, setup_.dataset, setup_.grid));
+  write("reals.png", setup_.job.training.recipe->translates
+                         ? side_rows(setup_, nullptr)
+                         : first_reals(setup_.job, setup_.dataset, setup_.grid));
 }
 
 comm::Arena& SamplePictures::gathered(NetworkId network) {

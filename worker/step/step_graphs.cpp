@@ -97,9 +97,7 @@ StepGraphs::Known* StepGraphs::known_as(const std::vector<Instruction>& schedule
   if (known_.size() == kMostLists) {
     return nullptr;
   }
-  Known& added = known_.emplace_back();
-  added.schedule = schedule;
-  return &added;
+  return &known_.emplace_back(Known{.schedule = schedule});
 }
 
 std::vector<StepGraphs::Part> StepGraphs::parts_of(const std::vector<Instruction>& schedule) const {

@@ -130,7 +130,9 @@ void StepOperations::perform(const Instruction& instruction) {
     case Operation::kPenaltyForward:
       return pass_.penalty_forward(instruction);
     case Operation::kPenaltyBackward:
-      return penalty_backward(instruction);
+      return pass_.penalty_backward(instruction, losses_, [&](std::size_t block) {
+        exchanges_[instruction.network]->complete_block(block);
+      });
     case Operation::kRecompute:
       return pass_.recompute(instruction, losses_);
     case Operation::kCloseLeaf:
@@ -182,12 +184,6 @@ void StepOperations::begin_leaf(const Instruction& at) {
                                  weight * job_.training.microbatches * pass_.loss_scale(),
                                  [&](std::size_t parameter) { return state.holds(parameter); });
   }
-}
-
-void StepOperations::penalty_backward(const Instruction& at) {
-  pass_.penalty_backward(at, losses_, [&exchange = *exchanges_[at.network]](std::size_t block) {
-    exchange.complete_block(block);
-  });
 }
 
 void StepOperations::settle_statistics(const Instruction& at) {

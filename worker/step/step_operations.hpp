@@ -128,7 +128,6 @@ class StepOperations final : public pipeline::Operations {
  private:
   /// Adds gradients that no pass computes to the micro-batch's leaf. @pre it was opened
   void begin_leaf(const pipeline::Instruction& at);
-  void penalty_backward(const pipeline::Instruction& at);
   /// Finishes the statistics after the micro-batch's last forward.
   void settle_statistics(const pipeline::Instruction& at);
   void begin_checks(const pipeline::Instruction& at, const UpdatePlan& plan);

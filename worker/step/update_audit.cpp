@@ -14,12 +14,6 @@
 #include "comm/transport/peer_error.hpp"
 
 namespace gangway::worker {
-namespace {
-
-// Most audited elements: they take the auditor's lane some tens of microseconds.
-constexpr std::size_t kMostElements = kMostShownElements;
-
-}  // namespace
 
 /// Weights, moments, average, in this order.
 std::vector<std::string> UpdateAudit::changed_of(NetworkState& state) {
@@ -48,7 +42,7 @@ UpdateAudit::UpdateAudit(comm::Transport& transport, NetworkState& state,
       state_(state),
       changed_(changed_of(state)),
       setup_(setup),
-      record_(num_parts() * kMostElements) {
+      record_(num_parts() * kMostShownElements) {
   pending_.reserve(1);
 }
 
@@ -76,7 +70,7 @@ UpdateAudit::Choice UpdateAudit::choose(std::int64_t step) const {
       const comm::ElementRange slice = plan.slice(bucket, owner);
       if (slice.begin <= first && first < slice.end) {
         const int after = 1 + static_cast<int>(random.high64 % std::max<std::uint64_t>(1, others));
-        return {.range = {first, std::min(slice.end, first + kMostElements)},
+        return {.range = {first, std::min(slice.end, first + kMostShownElements)},
                 .owner = owner,
                 .auditor = (owner + after) % plan.num_workers()};
       }

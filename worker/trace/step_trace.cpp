@@ -66,6 +66,7 @@ void StepTrace::end() {
 }
 
 void TracedOperations::perform(const pipeline::Instruction& instruction) {
+  last_ = instruction;
   const NvtxRange range([&] { return pipeline::describe(instruction, networks_); });
   const PartScope part = in_part(instruction);
   if (trace_ == nullptr || !trace_->is_on()) {

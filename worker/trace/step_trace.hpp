@@ -73,7 +73,7 @@ class StepTrace {
 };
 
 /// Wraps operations: marks each instruction for the thread's ledger and NVIDIA's profilers (NVTX),
-/// and records its time in a trace.
+/// and records its time in a trace. Remembers the last one, for the report of a failure.
 class TracedOperations final : public pipeline::Operations {
  public:
   /// @param networks  names
@@ -83,12 +83,15 @@ class TracedOperations final : public pipeline::Operations {
       : operations_(operations), networks_(std::move(networks)), trace_(trace) {}
   void begin_step(std::int64_t step) { step_ = step; }
   void perform(const pipeline::Instruction& instruction) override;
+  /// The instruction that was performed last, or that failed.
+  [[nodiscard]] const pipeline::Instruction& last() const { return last_; }
 
  private:
   pipeline::Operations& operations_;
   PerNetwork<std::string> networks_;
   ComputeTrace* trace_;
   std::int64_t step_ = 0;
+  pipeline::Instruction last_;
 };
 
 }  // namespace gangway::worker

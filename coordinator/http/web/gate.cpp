@@ -39,8 +39,7 @@ std::string_view value_in(std::string_view list, char separator, std::string_vie
 bool is_local_host(std::string_view host) {
   const bool has_brackets = host.starts_with('[');
   const std::size_t end = has_brackets ? host.find(']') + 1 : host.find(':');
-  const std::string_view name = host.substr(0, end);
-  return is_loopback(name);
+  return is_loopback(host.substr(0, end));
 }
 
 std::string_view query_value(std::string_view query, std::string_view name) {

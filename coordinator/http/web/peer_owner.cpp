@@ -60,11 +60,10 @@ std::optional<uid_t> owner_in(std::string_view table, std::string_view local,
     const std::size_t end = std::min(table.find('\n'), table.size());
     const auto fields = fields_of(table.substr(0, end));
     table.remove_prefix(std::min(end + 1, table.size()));
-    if (fields.size() <= kUser || fields[kLocal] != local || fields[kRemote] != remote ||
-        fields[kState] != kEstablished) {
-      continue;
+    if (fields.size() > kUser && fields[kLocal] == local && fields[kRemote] == remote &&
+        fields[kState] == kEstablished) {
+      return parse_number<uid_t>(fields[kUser]);
     }
-    return parse_number<uid_t>(fields[kUser]);
   }
   return std::nullopt;
 }

@@ -21,67 +21,53 @@ void add_convolution(std::vector<ParameterSpec>& parameters, const std::string& 
 
 }  // namespace
 
-BlockPorts ports_of(const ProgressiveStartSpec&) { return {{"noise"}, {"features", "picture"}}; }
-
-std::vector<ParameterSpec> parameters_of(const ProgressiveStartSpec& spec) {
-  std::vector<ParameterSpec> parameters;
+BlockTensors tensors_of(const ProgressiveStartSpec& spec) {
+  BlockTensors tensors{.ports = {{"noise"}, {"features", "picture"}}};
   // One bias per map, as for a 4x4 convolution of a map of one pixel (table 2).
-  add_equalised(parameters, "first", {spec.channels * kFirstSide * kFirstSide, spec.in},
+  add_equalised(tensors.parameters, "first", {spec.channels * kFirstSide * kFirstSide, spec.in},
                 spec.channels);
-  add_convolution(parameters, "second", spec.channels, spec.channels, 3);
-  add_convolution(parameters, "picture", spec.channels, spec.pictures, 1);
-  return parameters;
+  add_convolution(tensors.parameters, "second", spec.channels, spec.channels, 3);
+  add_convolution(tensors.parameters, "picture", spec.channels, spec.pictures, 1);
+  return tensors;
 }
 
-BlockPorts ports_of(const ProgressiveUpSpec&) {
-  return {{"features", "picture"}, {"features", "picture"}};
+BlockTensors tensors_of(const ProgressiveUpSpec& spec) {
+  BlockTensors tensors{.ports = {{"features", "picture"}, {"features", "picture"}}};
+  add_convolution(tensors.parameters, "first", spec.in, spec.out, 3);
+  add_convolution(tensors.parameters, "second", spec.out, spec.out, 3);
+  add_convolution(tensors.parameters, "picture", spec.out, spec.pictures, 1);
+  return tensors;
 }
 
-std::vector<ParameterSpec> parameters_of(const ProgressiveUpSpec& spec) {
-  std::vector<ParameterSpec> parameters;
-  add_convolution(parameters, "first", spec.in, spec.out, 3);
-  add_convolution(parameters, "second", spec.out, spec.out, 3);
-  add_convolution(parameters, "picture", spec.out, spec.pictures, 1);
-  return parameters;
+BlockTensors tensors_of(const ProgressivePictureSpec&) {
+  return {.ports = {{"picture"}, {"features"}}};
 }
 
-BlockPorts ports_of(const ProgressivePictureSpec&) { return {{"picture"}, {"features"}}; }
-
-std::vector<ParameterSpec> parameters_of(const ProgressivePictureSpec&) { return {}; }
-
-BlockPorts ports_of(const ProgressiveDownSpec& spec) {
-  return spec.place.part == spec.place.last ? BlockPorts{{"image"}, {"features"}}
-                                            : BlockPorts{{"image", "features"}, {"features"}};
+BlockTensors tensors_of(const ProgressiveDownSpec& spec) {
+  BlockTensors tensors{.ports = spec.place.part == spec.place.last
+                                    ? BlockPorts{{"image"}, {"features"}}
+                                    : BlockPorts{{"image", "features"}, {"features"}}};
+  add_convolution(tensors.parameters, "picture", spec.pictures, spec.in, 1);
+  add_convolution(tensors.parameters, "first", spec.in, spec.in, 3);
+  add_convolution(tensors.parameters, "second", spec.in, spec.out, 3);
+  return tensors;
 }
 
-std::vector<ParameterSpec> parameters_of(const ProgressiveDownSpec& spec) {
-  std::vector<ParameterSpec> parameters;
-  add_convolution(parameters, "picture", spec.pictures, spec.in, 1);
-  add_convolution(parameters, "first", spec.in, spec.in, 3);
-  add_convolution(parameters, "second", spec.in, spec.out, 3);
-  return parameters;
-}
-
-BlockPorts ports_of(const ProgressiveEndSpec& spec) {
-  BlockPorts ports{{"image", "features"}, {"features"}};
+BlockTensors tensors_of(const ProgressiveEndSpec& spec) {
+  BlockTensors tensors{.ports = {{"image", "features"}, {"features"}}};
   if (spec.classes > 0) {
-    ports.inputs.emplace_back("labels");
+    tensors.ports.inputs.emplace_back("labels");
   }
-  return ports;
-}
-
-std::vector<ParameterSpec> parameters_of(const ProgressiveEndSpec& spec) {
-  std::vector<ParameterSpec> parameters;
-  add_convolution(parameters, "picture", spec.pictures, spec.channels, 1);
-  add_convolution(parameters, "first", spec.channels + 1, spec.channels, 3);
-  add_equalised(parameters, "second", {spec.channels, spec.channels * kFirstSide * kFirstSide},
-                spec.channels);
-  add_equalised(parameters, "logit", {1, spec.channels}, 1);
+  add_convolution(tensors.parameters, "picture", spec.pictures, spec.channels, 1);
+  add_convolution(tensors.parameters, "first", spec.channels + 1, spec.channels, 3);
+  add_equalised(tensors.parameters, "second",
+                {spec.channels, spec.channels * kFirstSide * kFirstSide}, spec.channels);
+  add_equalised(tensors.parameters, "logit", {1, spec.channels}, 1);
   if (spec.classes > 0) {
-    parameters.push_back(
+    tensors.parameters.push_back(
         {.name = "embedding", .shape = {spec.classes, spec.channels}, .initial_scale = 1.0});
   }
-  return parameters;
+  return tensors;
 }
 
 }  // namespace gangway

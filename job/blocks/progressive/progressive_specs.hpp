@@ -25,8 +25,7 @@ struct ProgressiveStartSpec {
   std::int64_t channels = 1;
   std::int64_t pictures = 1;  ///< channels of a picture
 };
-[[nodiscard]] BlockPorts ports_of(const ProgressiveStartSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const ProgressiveStartSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const ProgressiveStartSpec& spec);
 
 /// Generator, each higher resolution: doubles both sides of "features" by repeating pixels, then
 /// two 3x3 convolutions. While it fades in, it mixes its "picture" with the previous one, doubled
@@ -37,15 +36,13 @@ struct ProgressiveUpSpec {
   std::int64_t out = 1;
   std::int64_t pictures = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const ProgressiveUpSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const ProgressiveUpSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const ProgressiveUpSpec& spec);
 
 /// Generator: "picture" as "features" in the network's final resolution, pixels repeated.
 struct ProgressivePictureSpec {
   std::int64_t side = kFirstSide;  ///< final
 };
-[[nodiscard]] BlockPorts ports_of(const ProgressivePictureSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const ProgressivePictureSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const ProgressivePictureSpec& spec);
 
 /// Discriminator, each resolution above 4 pixels: two 3x3 convolutions of "features", then means of
 /// 2x2 pixels. The finest block averages "image" [N, pictures, H, W] to its resolution and makes
@@ -57,8 +54,7 @@ struct ProgressiveDownSpec {
   std::int64_t in = 1;
   std::int64_t out = 1;
 };
-[[nodiscard]] BlockPorts ports_of(const ProgressiveDownSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const ProgressiveDownSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const ProgressiveDownSpec& spec);
 
 /// Discriminator, 4 pixels: appends a map of the micro-batch's spread (standard deviation by
 /// feature and pixel, averaged to one number: section 3). Then a 3x3 convolution, a linear map of
@@ -70,7 +66,6 @@ struct ProgressiveEndSpec {
   std::int64_t channels = 1;
   std::int64_t classes = 0;
 };
-[[nodiscard]] BlockPorts ports_of(const ProgressiveEndSpec& spec);
-[[nodiscard]] std::vector<ParameterSpec> parameters_of(const ProgressiveEndSpec& spec);
+[[nodiscard]] BlockTensors tensors_of(const ProgressiveEndSpec& spec);
 
 }  // namespace gangway

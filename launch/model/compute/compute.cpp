@@ -117,11 +117,7 @@ void print_json(const std::vector<LayerTime>& times, const CoreLimits& limits) {
 }  // namespace
 
 void bench_compute(const ComputeOptions& options) {
-  JobSpec job = load_job({.file = options.job_file,
-                          .text = std::nullopt,
-                          .overrides = options.overrides,
-                          .environment = {}})
-                    .spec;
+  JobSpec job = load_job({.file = options.job_file, .overrides = options.overrides}).spec;
   if (job.numerics.device != DeviceKind::kCpu) {
     throw ConfigError("bench compute measures a core: give it numerics.device=cpu");
   }

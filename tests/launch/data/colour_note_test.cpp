@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "launch/data/colour_note.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "launch/data/require_data.hpp"
 #include "tests/launch/data/one_picture.hpp"
 
 namespace gangway::launch {

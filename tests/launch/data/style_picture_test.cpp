@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "launch/data/style_picture.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
 #include "gan/pictures/png.hpp"
+#include "launch/data/require_data.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::launch {

@@ -23,7 +23,7 @@ TrainedRun run_with_weights(std::uint64_t seed) {
   JobSpec job = parse_job(kImageJob, "job");
   PerNetwork<gan::Network> networks = gan::build_networks(job);
   networks[kGenerator].initialise(seed);
-  return {.job = std::move(job), .generator = std::move(networks[kGenerator])};
+  return {{.job = std::move(job)}, WeightVersion::kLast, std::move(networks[kGenerator])};
 }
 
 gan::ImageSource shades(std::uint64_t seed) {

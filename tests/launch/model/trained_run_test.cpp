@@ -122,7 +122,7 @@ TrainedRun open_trained_run(const RunChoice& choice) {
 }
 
 at::Tensor weight_of(TrainedRun& run) {
-  return run.generator.parameters().front().parameter->tensor.detach();
+  return run.network.parameters().front().parameter->tensor.detach();
 }
 
 TEST(TrainedRun, LoadsTheAveragedGenerator) {

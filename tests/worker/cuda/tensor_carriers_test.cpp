@@ -77,7 +77,7 @@ class End {
                              .lane = lane_,
                              .channel = {.timeout = timeouts.messages},
                              .edges = {{0, 1}, {1, 0}}};
-    const CarrierDevice device{.torch = at::kCPU, .compute = compute_.get()};
+    const ComputingDevice device{.torch = at::kCPU, .compute = compute_.get()};
     if (way == Way::kStaged) {
       carrier_ = std::make_unique<StagedCarrier>(setup, device);
       return;

@@ -9,6 +9,7 @@
 #include "base/errors.hpp"
 #include "comm/cuda/figure_kernels.hpp"
 #include "comm/cuda/slice_kernels.hpp"
+#include "worker/cuda/cuda_calls.hpp"
 
 namespace gangway::worker {
 
@@ -249,14 +250,9 @@ void ShownUpdates::all_updated(cudaStream_t stream) {
 }
 
 bool ShownUpdates::advance() {
-  if (needs() != Need::kMessages) {
+  if (needs() != Need::kMessages || !has_come(made_, kShowing)) {
     return false;
   }
-  const cudaError_t state = cudaEventQuery(made_.get());
-  if (state == cudaErrorNotReady) {
-    return false;
-  }
-  check(state, kShowing);
   hand_on();
   need_.store(Need::kNothing, std::memory_order_release);
   return true;

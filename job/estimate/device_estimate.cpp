@@ -66,7 +66,7 @@ void add_device_part(const Job& job, const Layout& layout, NetworkId network,
     memory.gradients_bytes += (rounds ? kHalf : kFloat) * updated * part.other_sums;
     memory.gradients_bytes += rounds ? (kHalf + kFloat) * part.parameters * sums : 0;
   }
-  // The buffers of reported updates (worker/cuda/updates/shown_updates.hpp) hold two slices.
+  // The buffers of reported updates (worker/cuda/shown_updates.hpp) hold two slices.
   memory.gradients_bytes +=
       2 * kFloat * updated * part.parameters / part.held / num_buckets(layout, part.parameters);
   if (!is_tree || job.agrees_on_updates(network)) {  // the mean

@@ -13,7 +13,7 @@
 #include "comm/nccl/nccl_reducer.hpp"
 #include "comm/reduce/partial_stack.hpp"
 #include "worker/cuda/device_memory.hpp"
-#include "worker/cuda/updates/shown_updates.hpp"
+#include "worker/cuda/shown_updates.hpp"
 #include "worker/cuda/wait_times.hpp"
 #include "worker/step/gradient_watch.hpp"
 #include "worker/step/network_exchange.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker/cuda/updates/shown_updates.hpp"
+#include "worker/cuda/shown_updates.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -89,7 +89,7 @@ exec "{programs}/real-worker" "$@"
                                    "training.kimg=1", "-n", 2, "--run", "copies", **self.cache)
         self.assertEqual(code, USAGE, out + err)
         self.assertRegex(out + err, r"rank [12] .*sees other examples than rank [12] .*"
-                                    rf"the first file that differs is {first} or one ")
+                                    rf"the first file that differs is {first} or a file between ")
         self.assertNotIn("tick", out)
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Decides whether a start goes on, rolls back or ends, and how. Pure, like torchft's quorum
-// functions: RunCore fills in the View and executes the decision.
+// Decides whether a start continues, rolls back or ends, and with which reason and exit code. A
+// pure function of the View, which RunCore fills in. RunCore executes the decision.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ struct StartOptions : StartRequest {
   /// Whether the hosts' memory may be wiped, or other hosts take over, when the job ends.
   bool memory_may_go = false;
 
-  /// Whether to resume the run's newest state, instead of none or the one that the user names.
+  /// Whether the start resumes the run's newest state; false: the user named a state, or none.
   [[nodiscard]] bool is_automatic() const { return resume == "auto" || resume == "must"; }
 };
 

@@ -108,7 +108,8 @@ data::ContentsCheck contents_check(const TrainingSetup& setup) {
   return {.index_folder = setup.index_folder,
           .run_folder = compares ? setup.welcome.run_directory : std::string(),
           .progress = [&link = setup.link](std::uint64_t bytes, std::uint64_t total) {
-            link.loading({.bytes = bytes, .total = total});  // the coordinator extends the deadline
+            link.send(messages::Loading{.bytes = bytes,
+                                        .total = total});  // the coordinator extends the deadline
           }};
 }
 
@@ -416,7 +417,7 @@ void Training::write_pictures(std::int64_t steps_done) {
   bool was_drawn_here = false;
   try_to_write([&] { was_drawn_here = pictures_.write_fakes(file); });
   if (was_drawn_here) {
-    setup_.link.picture({.step = steps_done, .file = file});
+    setup_.link.send(messages::Picture{.step = steps_done, .file = file});
   }
   reported_bytes_ += bytes_sent() - sent_before;  // pictures belong to no step
 }

@@ -171,7 +171,7 @@ void begin(Generation& generation, const GenerationSetup& setup, spdlog::logger&
     ready.plan_summary += "; " + choice;
   }
   log.info("{}; {}", ready.plan_summary, describe(generation.begun().begin));
-  setup.link.ready(ready);
+  setup.link.send(ready);
   if (setup.transport.worker() == 0) {
     gan::note_packages(setup.welcome.run_directory);
   }

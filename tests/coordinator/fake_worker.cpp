@@ -128,7 +128,7 @@ void save(CoordinatorLink& link, const messages::Lease& lease, const messages::W
   } catch (const Error& error) {
     part.error = error.what();
   }
-  link.checkpoint_part(part);
+  link.send(part);
 }
 
 messages::Progress progress_of(std::int64_t step, const MicrobatchRange& range) {
@@ -148,7 +148,7 @@ void train(CoordinatorLink& link, const messages::Welcome& welcome, int rank) {
     const messages::Lease lease = link.next_lease(kLimit);
     for (std::int64_t step = lease.begin + 1; step <= lease.end; ++step) {
       nap(kStep);
-      link.report(progress_of(step, range));
+      link.send(progress_of(step, range));
     }
     if (!lease.checkpoint_directory.empty()) {
       save(link, lease, welcome, rank);
@@ -182,7 +182,7 @@ int work(const InheritedTether& inherited) {
     tether.settle();
     (void)link->ask_begin({}, kLimit);
     lifeline->expect_heartbeats(kSilence);
-    link->ready({.plan_hash = 7, .plan_summary = "1 bucket", .parameters = {10, 20}});
+    link->send(messages::Ready{.plan_hash = 7, .plan_summary = "1 bucket", .parameters = {10, 20}});
     train(*link, welcome, mpi.rank());
     lifeline->expect_close();
     link->goodbye(kLimit);

@@ -83,7 +83,7 @@ TEST(CoordinatorLink, NamesTheEpochOfTheWelcomeFromThenOn) {
   const auto link = make_coordinator_link(coordinator);
   (void)link->join({.rank = 1}, milliseconds(1000));
   EXPECT_EQ(coordinator.heard().back().epoch, 0);
-  link->report({.step = 3});
+  link->send(messages::Progress{.step = 3});
   EXPECT_EQ(coordinator.heard().back(),
             (messages::Envelope{.epoch = 5, .message = messages::Progress{.step = 3}}));
 }

@@ -168,10 +168,10 @@ class ScriptedLink final : public StateLink {
     }
     return next();
   }
-  void loading(const messages::Loading&) override {}
-  void checkpoint_part(const messages::CheckpointPart& part) override {
-    if (!part.under_way) {
-      parts.push_back(part);
+  void send(const messages::Message& message) override {
+    const auto* part = std::get_if<messages::CheckpointPart>(&message);
+    if (part != nullptr && !part->under_way) {
+      parts.push_back(*part);
     }
   }
 

@@ -133,7 +133,7 @@ std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership,
 void RunRecorder::show_placement(const Membership& membership, const ShowPlacement& placement) {
   const messages::Ready& ready = placement.ready;
   const std::vector<PlacedRank> ranks = placed_ranks(membership, placement.layout);
-  output_.write("placement.json",
+  output_.write(std::string(kPlacementFile),
                 [directory = run_.directory, ranks] { write_placement(directory, ranks); });
   say(placement_table(ranks));
   say(fmt::format("model  {}; {}", parameter_counts(run_.spec, ready), ready.plan_summary));

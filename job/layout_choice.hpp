@@ -47,7 +47,7 @@ enum class StagePlacement {
 
 /// Placement of one network.
 struct NetworkPlacement {
-  std::vector<int> workers;  ///< layout.NETWORK: its holders, ascending; empty: all
+  std::vector<int> workers;  ///< layout.NETWORK less 1: its holders, ascending; empty: all
   /// layout.cuts.NETWORK: the blocks before which it is cut, ascending; nothing: layout.stages
   /// decides.
   std::optional<std::vector<int>> cuts;

@@ -93,7 +93,7 @@ std::string describe(const Instruction& instruction, const PerNetwork<std::strin
           : instruction.part == BackwardPart::kWeights ? " to weights of"
                                                        : "";
   text += " " + (instruction.peer < 0 ? networks[instruction.network]
-                                      : "worker " + std::to_string(instruction.peer));
+                                      : "rank " + std::to_string(instruction.peer + 1));
   if (instruction.microbatch >= 0) {
     text += " pass " + std::to_string(instruction.pass) + " micro-batch " +
             std::to_string(instruction.microbatch);

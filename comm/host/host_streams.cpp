@@ -100,9 +100,9 @@ HostStreams::HostStreams(StreamMemory& own, const HostGroup& group) : group_(gro
     }
     const Entry* const other = theirs == nullptr ? nullptr : find(*theirs, self);
     if (other == nullptr) {
-      throw InvariantError(fmt::format(
-          "worker {} has a stream to worker {}, which has none to it; please report this", self,
-          entry.worker));
+      throw InvariantError(
+          fmt::format("rank {} has a stream to rank {}, which has none to it; please report this",
+                      rank_of(self), rank_of(entry.worker)));
     }
     ends_[entry.worker] = {.own = &entry,
                            .other = other,

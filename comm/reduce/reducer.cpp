@@ -76,9 +76,9 @@ std::vector<TreeSummand> Reducer::host_partials() const {
   if (setup_.partials->partials() != whole_subtrees(setup_.ranges[own], setup_.num_microbatches) ||
       host.members() != routes_.host_members) {
     throw InvariantError(fmt::format(
-        "network {}: worker {} has the partials of another range or the group of another host; "
+        "network {}: rank {} has the partials of another range or the group of another host; "
         "please report this",
-        setup_.network, own));
+        setup_.network, rank_of(transport_.number_of(transport_.worker()))));
   }
   const std::size_t arena = setup_.layout->size();
   std::vector<TreeSummand> partials;

@@ -14,7 +14,6 @@
 namespace gangway {
 namespace {
 
-constexpr std::uint64_t kMostRanks = 65'536;
 constexpr WholeBounds kCuts{1, 65'535};
 constexpr WholeBounds kShares{1, 65'536};
 
@@ -57,8 +56,7 @@ std::string ranks_text(std::vector<int> workers) {
   return list_text(workers);
 }
 
-/// Reads ranks, from 1, and returns workers, from 0; empty for auto. The only place that reads
-/// workers from a job.
+/// Reads ranks and returns workers; empty for auto. The only place that reads workers of a job.
 Read<std::vector<int>> read_workers(const YamlNode& node) {
   if (is_auto(node)) {
     return {};
@@ -67,7 +65,7 @@ Read<std::vector<int>> read_workers(const YamlNode& node) {
     return {.complaint = "expected auto, or a list of ranks such as [1, 3], not an empty one"};
   }
   const bool is_from_zero = !node.items.empty() && node.items.front().text == "0";
-  Read<std::vector<int>> read = read_ascending(node, {is_from_zero ? 0U : 1U, kMostRanks}, "ranks");
+  Read<std::vector<int>> read = read_ascending(node, {is_from_zero ? 0U : 1U, 65'536}, "ranks");
   if (is_from_zero && read.complaint.empty()) {
     return {.complaint = fmt::format("workers are named by rank, from 1: '{}' is '{}' now",
                                      list_text(read.value), ranks_text(read.value))};
@@ -98,15 +96,6 @@ Read<std::vector<int>> read_shares(const YamlNode& node) {
   return read_numbers(node, kShares);
 }
 
-/// Puts the value into `target`, or returns the complaint.
-template <typename T>
-std::string take(Read<T> read, T& target) {
-  if (read.complaint.empty()) {
-    target = std::move(read.value);
-  }
-  return std::move(read.complaint);
-}
-
 Key shares_key() {
   Key key = make_key(
       {"layout.shares", "",
@@ -114,7 +103,7 @@ Key shares_key() {
       "auto or list of whole numbers", "from 1, together training.microbatches");
   key.changes_weights = false;
   key.set = [](const YamlNode& node, JobSpec& job) {
-    return take(read_shares(node), job.layout.shares);
+    return read_shares(node).put_into(job.layout.shares);
   };
   key.get = [](const JobSpec& job) {
     return job.layout.shares.empty() ? std::string("auto") : list_text(job.layout.shares);
@@ -130,7 +119,7 @@ Key cuts_key(NetworkId id, const std::string& network) {
                      "auto or list of whole numbers", "blocks from 1, ascending");
   key.changes_weights = false;
   key.set = [id](const YamlNode& node, JobSpec& job) {
-    return take(read_cuts(node), job.layout.networks[id].cuts);
+    return read_cuts(node).put_into(job.layout.networks[id].cuts);
   };
   key.get = [id](const JobSpec& job) {
     const auto& cuts = job.layout.networks[id].cuts;
@@ -153,7 +142,7 @@ void add_placement_keys(const Recipe& recipe, std::vector<Key>& keys) {
                  "auto or list of whole numbers or names", "ranks from 1, ascending, or hosts");
     key.changes_weights = false;
     key.set = [id](const YamlNode& node, JobSpec& job) {
-      return take(read_workers(node), job.layout.networks[id].workers);
+      return read_workers(node).put_into(job.layout.networks[id].workers);
     };
     key.get = [id](const JobSpec& job) {
       const std::vector<int>& workers = job.layout.networks[id].workers;

@@ -118,12 +118,8 @@ void require(bool can_be, const std::string& otherwise) {
 
 // Checks relations between the fields of a message. Reader refuses negative numbers.
 
-/// The rank of a worker. 64 bits: a damaged message may name any worker.
-constexpr std::int64_t rank_of(int worker) { return std::int64_t{worker} + 1; }
-
-std::string ranks_text(const auto& workers) {
-  return fmt::format("{}", fmt::join(std::views::transform(workers, rank_of), ", "));
-}
+/// 64 bits: a damaged message may name any worker.
+constexpr auto kRankOf = [](int worker) { return std::int64_t{worker} + 1; };
 
 template <typename Anything>
 void check(const Anything& /*message*/) {}
@@ -154,12 +150,13 @@ void check(const Layout& layout) {
   }
   require(workers.empty() ||
               (*workers.begin() == 0 && std::cmp_equal(*workers.rbegin(), workers.size() - 1)),
-          fmt::format("networks on the ranks [{}] alone", ranks_text(workers)));
+          fmt::format("networks on the ranks [{}] alone",
+                      fmt::join(std::views::transform(workers, kRankOf), ", ")));
 }
 
 void check(const SnapshotPart& part) {
   require(part.worker < part.of.num_workers,
-          fmt::format("the part of rank {} of {}", rank_of(part.worker), part.of.num_workers));
+          fmt::format("the part of rank {} of {}", kRankOf(part.worker), part.of.num_workers));
 }
 
 void check(const WholeSnapshot& snapshot) {
@@ -168,7 +165,8 @@ void check(const WholeSnapshot& snapshot) {
   for (const std::vector<int>& workers : snapshot.holders) {
     require(!workers.empty() &&
                 std::ranges::adjacent_find(workers, std::greater_equal()) == workers.end(),
-            fmt::format("a part held by the ranks [{}]", ranks_text(workers)));
+            fmt::format("a part held by the ranks [{}]",
+                        fmt::join(std::views::transform(workers, kRankOf), ", ")));
   }
 }
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/unarmed.hpp"
+#include "pipeline/recorded_list.hpp"
+
+#include <algorithm>
+#include <ranges>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -51,6 +55,36 @@ TEST(Unarmed, TakesNothingElseFromASchedule) {
   EXPECT_NE(armed, none);
   EXPECT_EQ(unarmed(armed), none);
   EXPECT_EQ(unarmed(none), none);
+}
+
+TEST(Recorded, PlaysEachStretchBetweenExchanges) {
+  const JobSpec job;
+  const std::vector<Phase> phases = gan::adversarial_phases(job);
+  const std::vector<Instruction> list = one_stage_schedule(phases, {0, 2}, 0, Overlap::kWithin);
+  for (const Stretches stretches : {Stretches::kLong, Stretches::kByCall}) {
+    for (const Armed kept : {Armed::kNone, Armed::kAlone}) {
+      const RecordedList lowered = recorded(list, kept, stretches);
+      std::vector<Instruction> played;
+      for (const Instruction& one : lowered.list) {
+        if (one.operation != Operation::kPlay) {
+          played.push_back(one);
+          continue;
+        }
+        const auto& stretch = lowered.stretches.at(static_cast<std::size_t>(one.stretch));
+        EXPECT_LE(std::ranges::count(stretch, Operation::kArm, &Instruction::operation), 1);
+        if (stretches == Stretches::kByCall) {
+          EXPECT_EQ(std::ranges::count(stretch | std::views::drop(1), Operation::kForward,
+                                       &Instruction::operation),
+                    0);
+        }
+        played.insert(played.end(), stretch.begin(), stretch.end());
+      }
+      EXPECT_EQ(played, unarmed(list, kept));
+    }
+  }
+  const RecordedList longest = recorded(list, Armed::kNone, Stretches::kLong);
+  EXPECT_EQ(describe(longest.list.front(), {}), "play recording 0");
+  EXPECT_EQ(longest.stretches.size(), 2U) << "one before each network's update";
 }
 
 }  // namespace

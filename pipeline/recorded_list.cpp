@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/unarmed.hpp"
+#include "pipeline/recorded_list.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -51,6 +51,28 @@ std::vector<Instruction> unarmed(const std::vector<Instruction>& schedule, Armed
     }
   }
   write_reduces();
+  return result;
+}
+
+RecordedList recorded(const std::vector<Instruction>& schedule, Armed kept, Stretches stretches) {
+  RecordedList result;
+  for (const Instruction& one : unarmed(schedule, kept)) {
+    if (one.operation == Operation::kReduce || one.operation == Operation::kAwait) {
+      result.list.push_back(one);
+      continue;
+    }
+    const bool begins = result.list.empty() || result.list.back().operation != Operation::kPlay ||
+                        (stretches == Stretches::kByCall && one.operation == Operation::kForward);
+    if (begins) {
+      result.list.push_back({.operation = Operation::kPlay,
+                             .network = one.network,
+                             .phase = one.phase,
+                             .repeat = one.repeat,
+                             .stretch = static_cast<int>(result.stretches.size())});
+      result.stretches.emplace_back();
+    }
+    result.stretches.back().push_back(one);
+  }
   return result;
 }
 

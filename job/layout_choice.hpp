@@ -73,7 +73,7 @@ struct Execution {
   GraphChoice cuda_graph = GraphChoice::kAuto;                  ///< numerics.cuda_graph
   MixedProcessors mixed_processors = MixedProcessors::kRefuse;  ///< numerics.mixed_processors
   /// Python environment of the user's networks: its folder, or the interpreter in it. Empty: auto
-  /// (gan/python/python_library.hpp).
+  /// (python/open/python_library.hpp).
   std::string python = {};
   bool operator==(const Execution&) const = default;
 };

@@ -28,9 +28,9 @@
 #include "comm/transport/peer_error.hpp"
 #include "data/contents/file_contents.hpp"
 #include "gan/kernels/library_warnings.hpp"
-#include "gan/python/python_library.hpp"
 #include "job/file/parse.hpp"
 #include "job/modules/module_files.hpp"
+#include "python/open/python_library.hpp"
 #include "report/line_limit.hpp"
 #include "report/log_file.hpp"
 #include "run/control_protocol.hpp"
@@ -173,7 +173,7 @@ void begin(Generation& generation, const GenerationSetup& setup, spdlog::logger&
   log.info("{}; {}", ready.plan_summary, describe(generation.begun().begin));
   setup.link.send(ready);
   if (setup.transport.worker() == 0) {
-    gan::note_packages(setup.welcome.run_directory);
+    python::note_packages(setup.welcome.run_directory);
   }
 }
 
@@ -272,7 +272,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     job = parse_job(welcome.job_yaml, "job of the coordinator", welcome.run_directory);
     hold_processor(job->numerics.processor);
     use_kept_modules(*job, welcome.run_directory);
-    gan::open_python(*job, welcome.layout, python_lines(*log, session.rank()));
+    python::open_python(*job, welcome.layout, python_lines(*log, session.rank()));
     transport = std::make_unique<comm::MpiTransport>(session, welcome.epoch,
                                                      [&channel] { channel.pump(); });
     const GenerationSetup setup{
@@ -317,7 +317,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   } catch (const std::exception& error) {
     const std::string words = error.what();  // LibTorch appends a stack trace, for the log
     log->error("{}", words);
-    if (const std::string raised = gan::raised_in_python(error); !raised.empty()) {
+    if (const std::string raised = python::raised_in_python(error); !raised.empty()) {
       fail(link, *log, {.exit_code = static_cast<int>(ExitCode::kUsage), .reason = raised}, keep);
     }
     const auto shortage =
@@ -363,7 +363,7 @@ int run(const InheritedTether& inherited, Computing computing) {
     checkpoint::remove_saved_snapshots(finished->snapshots.folders, finished->snapshots.key,
                                        finished->run_directory);
   }
-  gan::leave_with_python(static_cast<int>(code));
+  python::leave_with_python(static_cast<int>(code));
   return static_cast<int>(code);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Examples in the order of training, for a step of the user's Python. Any thread.
+// Examples in the order of training, as named tensors. Any thread.
 #pragma once
 
 #include <cstdint>

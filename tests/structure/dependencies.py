@@ -73,10 +73,7 @@ RULES = (
     Rule("python/read/", ("base/", "job/blocks/python_spec.hpp"), COMPUTES_NOT + NO_PROCESSES),
     Rule("python/examples/", ("base/", "job/blocks/python_spec.hpp", "data/named/", "python/read/"), COMPUTES_NOT + NO_PROCESSES),
     Rule("python/open/", (*JOB, "gan/block.hpp", "gan/network.hpp", "gan/random.hpp", "python/read/"), ("Python",) + NO_PROCESSES),
-    Rule("python/call/", (*JOB, "gan/", "python/open/", "python/read/"), NO_PROCESSES),
-    Rule("python/check/", ("python/call/",), NO_PROCESSES),
-    Rule("data/", (*JOB, "gan/random.hpp"), COMPUTES_NOT + NO_PROCESSES),
-    Rule("data/own/", (*JOB, "data/", "gan/random.hpp", "python/"), COMPUTES_NOT + NO_PROCESSES),
+    Rule("data/", (*JOB, "gan/random.hpp", "python/examples/", "python/read/"), COMPUTES_NOT + NO_PROCESSES),
     Rule("gan/recipes/", (*JOB, "pipeline/"), ("LibTorch",) + NO_PROCESSES, standard_only=True),
     Rule("gan/random.hpp", (), ("LibTorch",) + NO_PROCESSES, standard_only=True),
     Rule("worker/", (*RUN, "data/", "gan/", "comm/", "pipeline/", "python/open/", "python/read/", "checkpoint/", "report/"),
@@ -114,8 +111,7 @@ STANDARD = re.compile(r"^[a-z_0-9]+$")  # <vector>, <cstdint>
 
 
 def rule_of(path):
-    matching = [rule for rule in RULES if path.startswith(rule.path)]
-    return max(matching, key=lambda rule: len(rule.path)) if matching else None
+    return max((rule for rule in RULES if path.startswith(rule.path)), key=lambda rule: len(rule.path), default=None)
 
 
 def libraries_in(text, patterns):
@@ -163,11 +159,8 @@ class Tree:
 
 
 def route(came_through, name):
-    steps = []
-    while name is not None:
-        steps.append(name)
-        name = came_through[name]
-    return " <- ".join(steps)
+    through = came_through[name]
+    return name if through is None else f"{name} <- {route(came_through, through)}"
 
 
 def check_includes(tree):

@@ -23,9 +23,8 @@ constexpr const char* kPackages = "lib/python3.11/site-packages/";
 class PythonHomes : public ::testing::Test {
  protected:
   void write_all() const {
-    for (const char* file : {"bin/python", kLibraryName}) {
-      folder_.write(file, "");
-    }
+    folder_.write("bin/python", "");
+    folder_.write(kLibraryName, "");
     for (const char* file : {"__init__.py", "lib/libtorch_cpu.so", "lib/libtorch_python.so"}) {
       folder_.write(std::string(kPackages) + "torch/" + file, "");
     }
@@ -40,19 +39,19 @@ class PythonHomes : public ::testing::Test {
   }
   const gangway::testing::ScratchFolder folder_;
   const gangway::testing::ScratchFolder other_;
+  const fs::path own_ = folder_.path() / kPackages / "torch";
 };
 
 TEST_F(PythonHomes, AreFoundByTheirFolderTheirInterpreterAndTheirTorch) {
   write_all();
-  const fs::path own = folder_.path() / kPackages / "torch";
   for (const std::string& chosen :
        {folder_.path().string(), (folder_.path() / "bin/python").string(), std::string()}) {
-    const PythonHome home = find_python(chosen, "", own);
+    const PythonHome home = find_python(chosen, "", own_);
     EXPECT_EQ(home.executable, folder_.path() / "bin/python");
     EXPECT_EQ(home.library, folder_.path() / kLibraryName);
-    EXPECT_EQ(home.torch, own);
+    EXPECT_EQ(home.torch, own_);
   }
-  EXPECT_EQ(find_python("", folder_.path().string(), own).torch, own);
+  EXPECT_EQ(find_python("", folder_.path().string(), own_).torch, own_);
 }
 
 TEST_F(PythonHomes, MayBeVirtualAndHaveTheLibraryOfTheirBase) {
@@ -61,26 +60,24 @@ TEST_F(PythonHomes, MayBeVirtualAndHaveTheLibraryOfTheirBase) {
   folder_.write("pyvenv.cfg",
                 "version = 3.11.2\nhome = " + (other_.path() / "bin").string() + "\n");
   const fs::path library = other_.write(kLibraryName, "");
-  EXPECT_EQ(find_python(folder_.path().string(), "", folder_.path() / kPackages / "torch").library,
-            library);
+  EXPECT_EQ(find_python(folder_.path().string(), "", own_).library, library);
 }
 
 TEST_F(PythonHomes, OfAnotherKindAreRefused) {
-  const fs::path own = folder_.path() / kPackages / "torch";
-  EXPECT_THAT(complaint(own), HasSubstr("has no bin/python"));
+  EXPECT_THAT(complaint(own_), HasSubstr("has no bin/python"));
   write_all();
   // No build ids: these files are the same only where they are one.
   EXPECT_THAT(complaint(other_.write("torch/lib/libtorch_cpu.so", "").parent_path().parent_path()),
               HasSubstr("its PyTorch is another build"));
-  fs::remove_all(own);
-  EXPECT_THAT(complaint(own), HasSubstr("has no PyTorch"));
+  fs::remove_all(own_);
+  EXPECT_THAT(complaint(own_), HasSubstr("has no PyTorch"));
   fs::remove(folder_.path() / kLibraryName);
-  EXPECT_THAT(complaint(own), HasSubstr("there is no libpython3.11.so.1.0"));
+  EXPECT_THAT(complaint(own_), HasSubstr("there is no libpython3.11.so.1.0"));
   folder_.write("lib/python3.12/site-packages/a.py", "");
   fs::remove_all(folder_.path() / "lib/python3.11");
-  EXPECT_THAT(complaint(own), HasSubstr("is Python 3.12, and this needs 3.11"));
+  EXPECT_THAT(complaint(own_), HasSubstr("is Python 3.12, and this needs 3.11"));
   fs::permissions(folder_.path() / "bin/python", fs::perms::others_write, fs::perm_options::add);
-  EXPECT_THAT(complaint(own), HasSubstr("can be written to by everybody"));
+  EXPECT_THAT(complaint(own_), HasSubstr("can be written to by everybody"));
 }
 
 TEST(ElfBuildId, IsThatOfTheLinker) {

@@ -26,14 +26,6 @@ namespace {
 /// Number of examples in the fingerprint.
 constexpr std::int64_t kFingerprinted = 16;
 
-std::string executable_of(const DataSpec& spec) {
-  const Environment environment = read_environment();
-  const auto active = environment.find("VIRTUAL_ENV");
-  return find_python(spec.python, active == environment.end() ? "" : active->second,
-                     GANGWAY_LIBTORCH_ROOT)
-      .executable.string();
-}
-
 /// Returns the names of an example's pictures, in the recipe's order.
 std::vector<std::string> picture_names(const DataSpec& spec) {
   if (!spec.has_two_sides()) {
@@ -148,7 +140,8 @@ class PythonData : public Dataset {
 PythonData::PythonData(const DataSpec& spec, const ModelSpec& model, std::uint64_t seed,
                        const ContentsCheck* check)
     : spec_(spec.module.python_spec("data.source", seed)),
-      executable_(executable_of(spec)),
+      executable_(
+          find_python(spec.python, read_environment(), GANGWAY_LIBTORCH_ROOT).executable.string()),
       read_deadline_(std::chrono::ceil<std::chrono::milliseconds>(
           std::chrono::duration<double>(spec.read_seconds))),
       most_classes_(model.classes),

@@ -71,9 +71,7 @@ const PythonPlugin& begun_python(const Job& job, const Execution& how,
                                  const std::function<void(const std::string& line)>& tell,
                                  bool keeps_bytecode) {
   const Environment environment = read_environment();
-  const auto active = environment.find("VIRTUAL_ENV");
-  const PythonHome home =
-      find_python(how.python, active == environment.end() ? "" : active->second, loaded_torch());
+  const PythonHome home = find_python(how.python, environment, loaded_torch());
   // Opened first and globally, because Python's extension modules do not name it (bpo-21536).
   (void)opened(home.library, RTLD_NOW | RTLD_GLOBAL);
   void* handle = opened(plugin_file(), RTLD_NOW | RTLD_LOCAL);

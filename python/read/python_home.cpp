@@ -141,13 +141,13 @@ std::string elf_build_id(const fs::path& file) {
   return {};
 }
 
-PythonHome find_python(const std::string& chosen, const std::string& virtual_env,
+PythonHome find_python(const std::string& chosen, const Environment& environment,
                        const fs::path& torch) {
   // `torch` is …/lib/python3.11/site-packages/torch.
   const fs::path own = torch.parent_path().parent_path().parent_path().parent_path();
-  const fs::path place = !chosen.empty()        ? chosen
-                         : !virtual_env.empty() ? virtual_env
-                                                : own.string();
+  const auto active = environment.find("VIRTUAL_ENV");
+  const bool has_active = active != environment.end() && !active->second.empty();
+  const fs::path place = !chosen.empty() ? chosen : has_active ? active->second : own.string();
   const std::string start = fmt::format("layout.python: {}", place.string());
   const fs::path prefix = prefix_of(place);
   const fs::path executable = prefix / "bin/python";

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string>
 
+#include "base/environment.hpp"
+
 namespace gangway {
 
 struct PythonHome {
@@ -14,12 +16,12 @@ struct PythonHome {
   std::filesystem::path torch;       ///< the folder of its package torch
 };
 
-/// @param chosen  layout.python: a folder, or the interpreter in its bin/; empty: `virtual_env`
-/// @param virtual_env  $VIRTUAL_ENV; empty: the environment of the LibTorch that this program has
-/// loaded, from the folder `torch`
+/// @param chosen  layout.python: a folder, or the interpreter in its bin/; empty: $VIRTUAL_ENV, or
+/// without that the environment of the LibTorch that this program has loaded, from the folder
+/// `torch`
 /// @throws ConfigError of one line that begins with the place: no environment, not CPython 3.11, no
 /// shared libpython, another LibTorch, or writable by other users
-[[nodiscard]] PythonHome find_python(const std::string& chosen, const std::string& virtual_env,
+[[nodiscard]] PythonHome find_python(const std::string& chosen, const Environment& environment,
                                      const std::filesystem::path& torch);
 
 /// Returns the linker's build id of an ELF file, in hexadecimal; empty: none.

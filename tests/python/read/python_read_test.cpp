@@ -31,7 +31,7 @@ class PythonHomes : public ::testing::Test {
   }
   [[nodiscard]] std::string complaint(const fs::path& torch) const {
     try {
-      (void)find_python(folder_.path().string(), "", torch);
+      (void)find_python(folder_.path().string(), {}, torch);
     } catch (const ConfigError& error) {
       return error.what();
     }
@@ -46,12 +46,12 @@ TEST_F(PythonHomes, AreFoundByTheirFolderTheirInterpreterAndTheirTorch) {
   write_all();
   for (const std::string& chosen :
        {folder_.path().string(), (folder_.path() / "bin/python").string(), std::string()}) {
-    const PythonHome home = find_python(chosen, "", own_);
+    const PythonHome home = find_python(chosen, {}, own_);
     EXPECT_EQ(home.executable, folder_.path() / "bin/python");
     EXPECT_EQ(home.library, folder_.path() / kLibraryName);
     EXPECT_EQ(home.torch, own_);
   }
-  EXPECT_EQ(find_python("", folder_.path().string(), own_).torch, own_);
+  EXPECT_EQ(find_python("", {{"VIRTUAL_ENV", folder_.path().string()}}, own_).torch, own_);
 }
 
 TEST_F(PythonHomes, MayBeVirtualAndHaveTheLibraryOfTheirBase) {
@@ -60,7 +60,7 @@ TEST_F(PythonHomes, MayBeVirtualAndHaveTheLibraryOfTheirBase) {
   folder_.write("pyvenv.cfg",
                 "version = 3.11.2\nhome = " + (other_.path() / "bin").string() + "\n");
   const fs::path library = other_.write(kLibraryName, "");
-  EXPECT_EQ(find_python(folder_.path().string(), "", own_).library, library);
+  EXPECT_EQ(find_python(folder_.path().string(), {}, own_).library, library);
 }
 
 TEST_F(PythonHomes, OfAnotherKindAreRefused) {

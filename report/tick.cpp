@@ -285,7 +285,7 @@ std::string tick_json(const Tick& tick) {
   return object.dump();
 }
 
-void note_gpu(Tick& tick, int rank, const std::optional<messages::DeviceGauges>& gauges) {
+void note_gpu(Tick& tick, Rank rank, const std::optional<messages::DeviceGauges>& gauges) {
   using messages::SlowedBy;
   const std::uint64_t by = gauges ? gauges->slowed_by.value_or(0) : 0;
   const double percent = by == 0 ? 100.0 : 100.0 * gauges->clock.value_or(1.0);

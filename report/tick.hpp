@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/index.hpp"
 #include "base/numbers/histogram.hpp"
 #include "run/messages/gauges.hpp"
 
@@ -70,7 +71,7 @@ struct TickHistogram {
 
 /// Times of one worker's steps by part, as means over a tick.
 struct WorkerParts {
-  int rank = 0;
+  Rank rank{};
   std::vector<double> seconds;       ///< per step, in the order of Tick::part_names; sum: the step
   double waits_seconds = 0;          ///< of these: for other workers or the device
   double core_share = 0;             ///< of the rest without data waits: on a core, 0 to 1
@@ -118,7 +119,7 @@ struct Tick {
   double throttled_percent = 0;  ///< of the periods of its CPU quota: used up, worst worker
   /// The GPU with the lowest clock among the throttled GPUs.
   struct SlowGpu {
-    int rank = 0;              ///< of a worker that computes there
+    Rank rank{};               ///< of a worker that computes there
     double clock_percent = 0;  ///< of its maximum
     std::string slowed_by{};   ///< "power", "heat", "power and heat" or "hardware"
     bool operator==(const SlowGpu&) const = default;
@@ -186,6 +187,6 @@ struct Tick {
 [[nodiscard]] std::string tick_json(const Tick& tick);
 
 /// Sets Tick::slow_gpu if the GPU of `rank` is throttled more than all others so far.
-void note_gpu(Tick& tick, int rank, const std::optional<messages::DeviceGauges>& gauges);
+void note_gpu(Tick& tick, Rank rank, const std::optional<messages::DeviceGauges>& gauges);
 
 }  // namespace gangway::report

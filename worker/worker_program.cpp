@@ -79,7 +79,7 @@ messages::Stop stop_for(const Error& error) {
   const auto* diverged = dynamic_cast<const DivergedError*>(&error);
   return {.exit_code = static_cast<int>(error.code()),
           .reason = error.what(),
-          .accused = accused ? comm::rank_of(*accused) : 0,
+          .accused = Rank(accused ? comm::rank_of(*accused) : 0),
           .step = diverged == nullptr ? 0 : diverged->step()};
 }
 
@@ -194,7 +194,7 @@ std::chrono::milliseconds silence_limit(const Layout& layout) {
   return std::chrono::ceil<std::chrono::milliseconds>(timeout) + kAfterSupervisor;
 }
 
-messages::Hello hello_of(int rank, const Computing& computing) {
+messages::Hello hello_of(Rank rank, const Computing& computing) {
   return {.rank = rank,
           .host = host_name(),
           .process = own_process(),
@@ -219,8 +219,8 @@ class LoggedWarnings {
 
 /// Returns the sink for lines that the user's Python prints. Every worker logs them, up to a rate;
 /// the first worker also prints kShownLines of them to the terminal.
-std::function<void(const std::string&)> python_lines(spdlog::logger& log, int rank) {
-  return [&log, is_first = rank == 1, shown = 0,
+std::function<void(const std::string&)> python_lines(spdlog::logger& log, Rank rank) {
+  return [&log, is_first = rank == Rank(1), shown = 0,
           limit = report::LineLimit()](const std::string& line) mutable {
     if (const auto left_out = limit.take(std::chrono::steady_clock::now())) {
       if (*left_out > 0) {

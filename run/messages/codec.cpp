@@ -91,6 +91,8 @@ class Writer {
       bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
     } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
       put_integer(static_cast<std::uint64_t>(value));
+    } else if constexpr (requires { value.value(); }) {
+      put(value.value());
     } else if constexpr (requires { packed(value); }) {
       put(packed(value));
     } else {
@@ -162,7 +164,7 @@ void check(const SnapshotPart& part) {
 void check(const WholeSnapshot& snapshot) {
   require(std::cmp_equal(snapshot.id.num_workers, snapshot.holders.size()),
           fmt::format("{} of {} parts", snapshot.holders.size(), snapshot.id.num_workers));
-  for (const std::vector<int>& workers : snapshot.holders) {
+  for (const std::vector<WorkerIndex>& workers : snapshot.holders) {
     require(!workers.empty() &&
                 std::ranges::adjacent_find(workers, std::greater_equal()) == workers.end(),
             fmt::format("a part held by the ranks [{}]",
@@ -230,6 +232,8 @@ class Reader {
       return number;
     } else if constexpr (std::is_integral_v<T>) {
       return get_integer<T>();
+    } else if constexpr (requires(T index) { index.value(); }) {
+      return T(get<int>());
     } else if constexpr (std::is_enum_v<T>) {
       const auto value = static_cast<T>(get_integer<std::uint8_t>());
       const auto all = choices(value);
@@ -330,7 +334,7 @@ std::string encode(const Envelope& envelope) {
   return std::move(writer).bytes();
 }
 
-Envelope decode(std::string_view bytes, int sender) {
+Envelope decode(std::string_view bytes, Rank sender) {
   std::string_view kind = "message";
   try {
     Reader reader(bytes);

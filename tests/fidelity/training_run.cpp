@@ -113,7 +113,7 @@ class Meeting {
     {
       const std::scoped_lock lock(mutex_);
       for (const messages::SnapshotPart& part : inventory.parts) {
-        inventory_.add(worker, part.of, part.worker);
+        inventory_.add(WorkerIndex(worker), part.of, part.worker);
       }
     }
     missing_.arrive_and_wait();

@@ -216,8 +216,8 @@ inline StateSetup state_setup(const Start& start, const fs::path& shared_memory,
 
 /// All parts of `num_parts` lie on the host of all of `num_workers`.
 inline messages::WholeSnapshot held_by_all(int num_parts, int num_workers) {
-  std::vector<int> all(static_cast<std::size_t>(num_workers));
-  std::iota(all.begin(), all.end(), 0);
+  std::vector<WorkerIndex> all(static_cast<std::size_t>(num_workers));
+  std::iota(all.begin(), all.end(), WorkerIndex(0));
   return {.id = {.step = kSavedStep, .num_workers = num_parts},
           .holders = std::vector(static_cast<std::size_t>(num_parts), all)};
 }

@@ -78,7 +78,7 @@ class ChannelLink : public CoordinatorLink {
       (void)channel_.wait(left);  // the loop checks for itself
       bytes = channel_.try_receive();
     }
-    return messages::decode(*bytes, /*sender=*/0).message;
+    return messages::decode(*bytes, /*sender=*/Rank(0)).message;
   }
 
   /// Returns the next message, which must be of this kind, within `limit` of the last sign of life.
@@ -103,7 +103,7 @@ class ChannelLink : public CoordinatorLink {
 
   ControlChannel& channel_;
   std::int64_t epoch_ = 0;
-  int rank_ = 0;
+  Rank rank_;
 };
 
 }  // namespace

@@ -75,11 +75,11 @@ void keep_freed_memory() {
 
 /// Returns the Stop message that tells the coordinator why this worker cannot go on.
 messages::Stop stop_for(const Error& error) {
-  const std::optional<int> accused = comm::accused_by(error);
+  const std::optional<WorkerIndex> accused = comm::accused_by(error);
   const auto* diverged = dynamic_cast<const DivergedError*>(&error);
   return {.exit_code = static_cast<int>(error.code()),
           .reason = error.what(),
-          .accused = Rank(accused ? comm::rank_of(*accused) : 0),
+          .accused = accused ? rank_of(*accused) : Rank(),
           .step = diverged == nullptr ? 0 : diverged->step()};
 }
 

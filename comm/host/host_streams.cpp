@@ -133,9 +133,10 @@ std::size_t HostStreams::read(int worker, std::span<std::byte> bytes) {
   const std::uint64_t taken = ends.own->taken.load(std::memory_order_relaxed);
   const std::uint64_t there = ends.other->written.load(std::memory_order_acquire) - taken;
   if (there > ends.in.size()) {
-    throw PeerError(worker, fmt::format("rank {} wrote more into a stream than there is room "
-                                        "for; were the workers built from one job?",
-                                        rank_of(worker)));
+    throw PeerError(WorkerIndex(worker),
+                    fmt::format("rank {} wrote more into a stream than there is room "
+                                "for; were the workers built from one job?",
+                                rank_of(WorkerIndex(worker))));
   }
   const std::size_t count = std::min<std::size_t>(bytes.size(), there);
   if (count == 0) {

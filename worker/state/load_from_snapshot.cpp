@@ -180,7 +180,7 @@ class SnapshotLoader final : public comm::StreamEnds {
       throw CommError(
           fmt::format("rank {} sent state that was not asked for: start all ranks "
                       "from one build",
-                      comm::rank_of(peer)));
+                      rank_of(WorkerIndex(peer))));
     }
     return memory;
   }
@@ -194,7 +194,7 @@ class SnapshotLoader final : public comm::StreamEnds {
     filled_ += memory.size();
     if (hash_bytes(memory) != PieceHash{words[kHashLow], words[kHashHigh]}) {
       fail(fmt::format("'{}' of the snapshot arrived damaged from rank {}",
-                       own_.list[words[kWish]].piece.name, comm::rank_of(peer)),
+                       own_.list[words[kWish]].piece.name, rank_of(WorkerIndex(peer))),
            static_cast<int>(words[kPart]), peer);
     }
   }

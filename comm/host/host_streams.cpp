@@ -102,7 +102,7 @@ HostStreams::HostStreams(StreamMemory& own, const HostGroup& group) : group_(gro
     if (other == nullptr) {
       throw InvariantError(
           fmt::format("rank {} has a stream to rank {}, which has none to it; please report this",
-                      rank_of(self), rank_of(entry.worker)));
+                      rank_of(WorkerIndex(self)), rank_of(WorkerIndex(entry.worker))));
     }
     ends_[entry.worker] = {.own = &entry,
                            .other = other,

@@ -168,7 +168,7 @@ void check(const WholeSnapshot& snapshot) {
     require(!workers.empty() &&
                 std::ranges::adjacent_find(workers, std::greater_equal()) == workers.end(),
             fmt::format("a part held by the ranks [{}]",
-                        fmt::join(std::views::transform(workers, kRankOf), ", ")));
+                        fmt::join(workers | std::views::transform(rank_of), ", ")));
   }
 }
 

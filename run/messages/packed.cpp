@@ -72,10 +72,12 @@ NetworkGroup unpacked(PackedGroup packed) {
 
 PackedSnapshot packed(const WholeSnapshot& snapshot) {
   PackedSnapshot result{.id = snapshot.id};
-  const std::vector<int>* before = nullptr;
-  for (const std::vector<int>& workers : snapshot.holders) {
+  const std::vector<WorkerIndex>* before = nullptr;
+  for (const std::vector<WorkerIndex>& workers : snapshot.holders) {
     if (before == nullptr || *before != workers) {
-      result.holders.push_back({.parts = 0, .workers = runs_of(workers, 1)});
+      std::vector<int> numbers;
+      std::ranges::transform(workers, std::back_inserter(numbers), &WorkerIndex::value);
+      result.holders.push_back({.parts = 0, .workers = runs_of(numbers, 1)});
     }
     ++result.holders.back().parts;
     before = &workers;
@@ -87,7 +89,8 @@ WholeSnapshot unpacked(const PackedSnapshot& packed) {
   WholeSnapshot snapshot{.id = packed.id};
   std::size_t numbers = 0;
   for (const PackedHolders& some : packed.holders) {
-    const std::vector<int> workers = numbers_of(some.workers, 1);
+    const std::vector<int> held = numbers_of(some.workers, 1);
+    const std::vector<WorkerIndex> workers(held.begin(), held.end());
     numbers += static_cast<std::size_t>(some.parts) * (workers.size() + 1);
     if (numbers > 64 * std::size_t{kMostInRuns}) {
       throw InvariantError(fmt::format("{} parts", some.parts));

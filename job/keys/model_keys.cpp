@@ -24,9 +24,7 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
   const auto add_taken = [&keys](Key key) {
     keys.push_back(for_families_that_take_it(later(std::move(key))));
   };
-  keys.push_back(
-      family_key({"model.family", "",
-                  "Architecture of the networks: see Families below, and docs/models.md"}));
+  keys.push_back(family_key({"model.family", "", "Architecture of the networks: see Families"}));
   keys.push_back(for_images(
       with_default(whole_key("model.resolution", "pixels", &ModelSpec::resolution, {1, 4096},
                              "Side of the square images; each family has its own sizes"),

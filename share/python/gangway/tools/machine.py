@@ -29,9 +29,9 @@ def busy_share(seconds: float) -> float:
 
 
 def work_of_others() -> str:
-    """Returns "others use 31 % of this machine", measured for LOOK seconds; empty: it is quiet."""
+    """Returns "other processes use 31 % of this machine", measured for LOOK seconds; empty: it is quiet."""
     busy = busy_share(LOOK)
-    return f"others use {100 * busy:.0f} % of this machine" if busy > MOST_BUSY else ""
+    return f"other processes use {100 * busy:.0f} % of this machine" if busy > MOST_BUSY else ""
 
 
 def require_quiet_machine(anyway: bool) -> None:

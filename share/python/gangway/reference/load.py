@@ -45,7 +45,7 @@ def require_replayed(job: dict, numerics: str) -> None:
         if value != replayed:
             raise Failed(f"{key}: {value} is not replayed, {replayed} is (docs/reference-step.md)")
     if "inexact=" in numerics:
-        raise Failed(f"the run is declared inexact ({numerics}): a step of it depends on who has computed what")
+        raise Failed(f"the run is declared inexact ({numerics}): its steps depend on the layout")
 
 
 def _at(job: dict, section: str) -> dict:

@@ -6,7 +6,7 @@
 
 Prints milliseconds of each verb (p50, p99), over one connection, and steps a second in alternating stretches without and
 with a watcher. The effects of the commands (a pause, a checkpoint) are included. Drains and stops are fewer, because each
-ends a start of the job: each drain is measured on a new job, and each stop on the start that follows the drain.
+ends a start of the job. Each drain is measured on a new job, and each stop on the start that follows the drain.
 `--busy` processes compute throughout.
 """
 import argparse

@@ -10,8 +10,8 @@ worker, joined by Gloo, holds the tensors as float32. Between two saves the proc
 products), and update every tensor once a step. Each row prints one line of JSON: its name, each save's stall on the
 slowest process, and the seconds until the save is complete. A row's first save does not count.
 
-The stall is all time in which a save keeps the training thread waiting: the call of async_save, the wait for the save
-before it, and the wait for a copy in the background before the next update. Rows:
+The stall is all time in which a save keeps the training thread waiting. It has three parts: the call of async_save, the
+wait for the save before it, and the wait for a copy in the background before the next update. Rows:
 
     default          each process has and copies all of the state, as with DistributedDataParallel; async_save without
                      arguments

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using Keys = std::map<std::string, std::string>;
 
-/// A step of a second that computes, waits a little for everything, and whose loader has room.
+/// A step of one second that computes, waits little for each part, and has prefetched data.
 json healthy() {
   return {
       {"parts_rank", 1},
@@ -175,7 +175,7 @@ TEST(Advice, TakesAGpusPartsWhereThereIsOne) {
   json tick = healthy();
   tick["parts"] = {{"generator_forward", 0.1}, {"recorded", 0.1}, {"device", 0.8}};
   tick["device_parts"] = {{"recorded", 0.7}, {"messages", 0.3}};
-  tick["core_percent"] = 60.0;  // of a thread that mostly waits for the GPU
+  tick["core_percent"] = 60.0;  // busy share of a thread that mostly waits for the GPU
   const std::vector<Advice> found = after(4, tick);
   ASSERT_THAT(rules_of(found), ElementsAre("slow-link"));
   EXPECT_THAT(found.front().evidence, HasSubstr("30% of a step"));
@@ -225,8 +225,8 @@ TEST(Advice, NamesTheNextRungWhereMemoryIsNearlyFull) {
               HasSubstr("had to free its cached memory 2 times"));
 }
 
-/// Ticks of a minute each, in which the workers' memory is as told, and half of the host's 16 GiB
-/// is another's.
+/// Ticks of one minute with the given memory of the workers; other processes use half of the host's
+/// 16 GiB.
 std::vector<Advice> after_memory(const std::vector<double>& resident_gib, double kimg_in_all) {
   AdviceTracker tracker({{"training.kimg", std::to_string(kimg_in_all)}});
   double minutes = 0.0;
@@ -249,7 +249,7 @@ TEST(Advice, FindsMemoryThatGrowsUntilItIsFull) {
   std::vector<double> settles;
   std::vector<double> wavers;
   for (int tick = 0; tick < 40; ++tick) {
-    leaks.push_back(1.0 + 0.01 * tick);  // 0.6 GiB an hour, of 7 that are left: 11 hours
+    leaks.push_back(1.0 + 0.01 * tick);  // 0.6 GiB an hour; 7 GiB are left: 11 hours
     settles.push_back(2.0 - 1.0 / (1.0 + tick * tick));
     wavers.push_back(1.0 + (tick % 3 == 0 ? 0.5 : 0.0));
   }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests `gangway bench`. Whole benchmarks: tests/bench and tests/distributed/measuring.py.
+"""Tests `gangway bench`. tests/bench and tests/distributed/measuring.py have whole benchmarks.
 
     GANGWAY_BIN=build/release/bin bench_test.py [unittest arguments]
 """

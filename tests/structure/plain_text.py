@@ -6,7 +6,8 @@
                                else each vague or long clause of a comment
 
 A sentence has at most 35 words, half of them at most 16; a table cell 200 characters; a paragraph 6 lines; a clause of a
-comment 30 words. Pages and comments name their subject: no `whoever`, `nobody`, `somebody`. Generated pages are not counted. No third-party package.
+comment (up to a semicolon) 30 words. Pages and comments name their subject: no `whoever`, `nobody`, `somebody`. Generated pages
+are not counted. No third-party package.
 """
 import ast
 import re
@@ -102,11 +103,11 @@ def unplain_comments(folder):
     for source in sorted((ROOT / folder).rglob("*")):
         if source.suffix in COMMENT and source.is_file() and "__pycache__" not in source.parts:
             for number, text in comments_of(source):
-                for sentence in CLAUSE_END.split(plain(text)):
+                for sentence in CLAUSE_END.split(re.sub(r"`[^`]*`", "x", text)):
                     if VAGUE.search(sentence):
-                        yield "vague", source.relative_to(ROOT), number, sentence
+                        yield "vague", source, number, sentence
                     if len(sentence.split()) > MOST_IN_COMMENT:
-                        yield "long", source.relative_to(ROOT), number, sentence
+                        yield "long", source, number, sentence
 
 
 def ledger_counts():
@@ -131,7 +132,7 @@ def main(arguments):
             print(f"  {page.name}:{number}: {length} words: {' '.join(words[:12])} …")
     if not arguments:
         for kind, source, number, sentence in (found for folder in FOLDERS for found in unplain_comments(folder)):
-            print(f"{source}:{number}: {kind}: {' '.join(sentence.split()[:12])} …")
+            print(f"{source.relative_to(ROOT)}:{number}: {kind}: {' '.join(sentence.split()[:12])} …")
         print(*(f"{row}: {count:,}" for row, count in ledger_counts().items()), sep="\n")
     return 0
 

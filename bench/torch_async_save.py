@@ -105,7 +105,7 @@ def make_state(tensors, is_sharded, processes):
         return state
     mesh = init_device_mesh("cpu", (processes,))
     rows = {}
-    for name, tensor in state.items():  # flat: shares of equal size, whatever the first dimension is
+    for name, tensor in state.items():  # flat: shares of equal size, for any first dimension
         length = math.ceil(tensor.numel() / processes) * processes
         flat = torch.zeros(length)
         flat[:tensor.numel()] = tensor.flatten()

@@ -21,7 +21,7 @@
 #include "base/environment.hpp"
 #include "base/errors.hpp"
 #include "job/modules/module_files.hpp"
-#include "own_reader.hpp"  // kReader, kStepOfReader: texts of what it runs, of step.py
+#include "own_reader.hpp"  // kReader, kStepOfReader: texts of the reader and of step.py
 
 namespace gangway::data {
 namespace {

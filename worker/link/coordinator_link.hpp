@@ -52,7 +52,7 @@ class CoordinatorLink : public StateLink {
   /// Reports a written picture. Never waits.
   virtual void picture(const messages::Picture& picture) = 0;
 
-  /// Reports that this worker cannot go on. Waits at most a second for the message to leave; the
+  /// Reports that this worker cannot continue. Waits at most a second for the message to leave; the
   /// caller then ends the process.
   virtual void stop(const messages::Stop& stop) = 0;
 

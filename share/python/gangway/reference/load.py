@@ -109,7 +109,7 @@ def _python(run: Path, job: dict, name: str, statistics: list, trusts: bool) -> 
         network = found(**arguments).train()
         _take_shapes(network, job, name, seed, _own_examples(run, job, trusts).get(name))
         return Module(network, statistics)
-    except Exception as error:  # whatever the user's code raises
+    except Exception as error:  # any exception of the user's code
         raise Failed(f"model.{name}: {call}: {type(error).__name__}: {error}".splitlines()[0]) from None
 
 

@@ -84,7 +84,7 @@ class Progress:
             self._bar.stop()
 
     def advance(self, units: float, what: str) -> None:
-        """Adds units done since the last call. @param what  what is measured now"""
+        """Adds units done since the last call. @param what  the present measurement"""
         self.advance_to(self._done + units, what)
 
     def advance_to(self, units: float, what: str) -> None:

@@ -70,7 +70,7 @@ FileDescriptor make_file(const fs::path& path, std::size_t bytes) {
 bool remove_if_left(const fs::path& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
-  // Check under the lock: a file without links was removed meanwhile; the name may be another's.
+  // Check under the lock: a file without links was removed meanwhile; the name may be reused.
   return file && claim_to_remove(file) && ::fstat(file.get(), &status) == 0 &&
          S_ISREG(status.st_mode) && status.st_nlink > 0 && ::unlink(path.c_str()) == 0;
 }

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How quickly a job of 3 workers answers those who steer it while it trains, and what one who watches costs it.
+"""Measures how fast a training job of 3 workers answers control calls, and what a watcher costs it.
 
     GANGWAY_BIN=build/release/bin .venv/bin/python bench/control.py [--calls 200] [--ends 20] [--busy 0] [--rounds 5] [--seconds 4]
 
-Prints milliseconds of each verb (p50, p99), over one connection, and steps a second without and with a watcher, of
-stretches that alternate. The commands' own effects (a pause, a checkpoint) are part of it. A drain and a stop end a start
-of the job, so that there are fewer of them: each drain of a worker that is there is one of a new job, each stop of the
-start behind it. `--busy` processes compute beside all of it.
+Prints milliseconds of each verb (p50, p99), over one connection, and steps a second in alternating stretches without and
+with a watcher. The effects of the commands (a pause, a checkpoint) are included. Drains and stops are fewer, because each
+ends a start of the job. Each drain is measured on a new job, and each stop on the start that follows the drain.
+`--busy` processes compute throughout.
 """
 import argparse
 import os
@@ -84,7 +84,7 @@ def trains_again(run):
 
 
 def endings(folder, count):
-    """Returns milliseconds of drains and of stops that the job obeys."""
+    """Returns milliseconds of drains and of stops."""
     drains, stops = [], []
     for number in range(count):
         running, run = start(folder, f"ends{number}")
@@ -130,11 +130,11 @@ def quietly(stream):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--calls", type=int, default=200, help="of each verb")
-    parser.add_argument("--ends", type=int, default=20, help="drains and stops")
+    parser.add_argument("--calls", type=int, default=200, help="calls of each verb")
+    parser.add_argument("--ends", type=int, default=20, help="number of drains and of stops")
     parser.add_argument("--busy", type=int, default=0, help="processes that compute beside the job")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=4, help="of each stretch")
+    parser.add_argument("--seconds", type=float, default=4, help="duration of each stretch")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="gangway-bench-") as name:
         folder = Path(name)

@@ -1,28 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""For how long torch.distributed.checkpoint.async_save stops a training, and how fast it reaches the disk.
+"""Measures how long torch.distributed.checkpoint.async_save stops a training, and how fast it reaches the disk.
 
     .venv/bin/python bench/torch_async_save.py --tensors FILE [--processes 2] [--saves 2] [--rows NAME ...] [--folder DIR]
     gangway bench checkpoint --rival '.venv/bin/python bench/torch_async_save.py'
 
-FILE has a line a tensor, "name size size ...", as `gangway bench checkpoint` writes it. As many processes of one thread
-as workers, joined by Gloo, hold them as float32; between two saves they compute as a training does (products of
-matrices), and update every tensor once a step. Each row prints one line of JSON: its name, the stall of each save on the
-slowest process, and the seconds until it was complete. A row's first save is not counted.
+FILE has a line per tensor, "name size size ...", as `gangway bench checkpoint` writes it. One single-threaded process per
+worker, joined by Gloo, holds the tensors as float32. Between two saves the processes compute as a training does (matrix
+products), and update every tensor once a step. Each row prints one line of JSON: its name, each save's stall on the
+slowest process, and the seconds until the save is complete. A row's first save does not count.
 
-What counts as the stall is all for which the training thread does nothing else: the call of async_save, the wait for the
-save before it, and where the state is copied in the background, the wait for that copy before the next update. Rows:
+The stall is all time in which a save keeps the training thread waiting. It has three parts: the call of async_save, the
+wait for the save before it, and the wait for a copy in the background before the next update. Rows:
 
-    default          each process has and copies all of the state, as with DistributedDataParallel; what async_save does
-                     when it is given nothing
+    default          each process has and copies all of the state, as with DistributedDataParallel; async_save without
+                     arguments
     sharded          each process has and copies its part (DTensor, Shard(0)), as with FSDP2 or ZeRO
-    sharded process  the same, staged in shared memory and written by a process of its own (AsyncCheckpointerType.PROCESS)
-    sharded async    the same as sharded, copied by a thread (StagingOptions.use_async_staging) beside the next forward
-                     and backward pass; awaited before the update
-    sharded cached   the same as sharded, copied into memory that is kept from save to save (StateDictStager releases its
-                     own after each); a stager of this file's, which PyTorch does not have without CUDA
+    sharded process  the same, staged in shared memory and written by another process (AsyncCheckpointerType.PROCESS)
+    sharded async    the same as sharded, copied by a thread (StagingOptions.use_async_staging) during the next forward
+                     and backward pass; the update waits for the copy
+    sharded cached   the same as sharded, with a stager of this file that keeps its memory from save to save; PyTorch has
+                     such a stager only with CUDA (StateDictStager releases its memory after each save)
 
-Pinned memory and copies that do not block need CUDA, and are left out.
+Pinned memory and non-blocking copies need CUDA, and are left out.
 """
 import argparse
 import json
@@ -77,7 +77,7 @@ def staging(**options):
     return DefaultStager(StagingOptions(**{**chosen, **options}))
 
 
-# {name: (is the state sharded, arguments of async_save)}. Each save makes them anew, because a
+# {name: (is the state sharded, arguments of async_save)}. Each save makes new arguments, because a
 # DefaultStager of PyTorch 2.11 fails at its second save (StateDictStager.close() clears its table).
 ROWS = {
     "default": (False, dict),
@@ -105,7 +105,7 @@ def make_state(tensors, is_sharded, processes):
         return state
     mesh = init_device_mesh("cpu", (processes,))
     rows = {}
-    for name, tensor in state.items():  # flat: shares of equal size, whatever the first dimension is
+    for name, tensor in state.items():  # flat: shares of equal size, for any first dimension
         length = math.ceil(tensor.numel() / processes) * processes
         flat = torch.zeros(length)
         flat[:tensor.numel()] = tensor.flatten()
@@ -191,9 +191,9 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tensors", required=True, metavar="FILE")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--saves", type=int, default=2, help="of a row that count (2)")
+    parser.add_argument("--saves", type=int, default=2, help="counted saves of a row (2)")
     parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=["default", "sharded", "sharded async", "sharded cached"])
-    parser.add_argument("--folder", default=".", help="on the disk in question")
+    parser.add_argument("--folder", default=".", help="folder on the measured disk")
     return parser.parse_args()
 
 

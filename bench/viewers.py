@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What viewers of a run's live page cost: steps a second with none and with many, in turns.
+"""Measures the cost of viewers of a run's live page: steps a second without and with viewers, alternately.
 
     bench/viewers.py [--viewers 100] [--rounds 6] [--seconds 10] [--workers 2] [key=value ...]
 
-One job trains throughout. In every other stretch viewers are connected. Each reads the events and
-fetches the whole document every 15 s, as the page does. One permanent viewer's stream counts steps.
+One job trains throughout. Viewers are connected in every second stretch. Each reads the events and
+fetches the whole document every 15 s, as the page does. The stream of one permanent viewer counts steps.
 """
 import argparse
 import json
@@ -120,7 +120,7 @@ def main():
         counter = Counter(port)
         alone, seen = [], []
         for number in range(2 * arguments.rounds):
-            if number % 4 in (0, 3):  # without and with, with and without: neither is always first
+            if number % 4 in (0, 3):  # without and with, with and without: neither always comes first
                 alone.append(steps_a_second(counter, arguments.seconds))
                 continue
             viewers = Viewers(port, arguments.viewers)

@@ -98,7 +98,7 @@ bool is_on_the_way(std::int64_t step, std::int64_t start, std::span<const Decisi
   return std::ranges::none_of(now, [&](const Decision& decision) {
     const bool is_behind_rollback = decision.kind == DecisionKind::kRollback &&
                                     decision.start >= start && decision.change.step < step;
-    // A branch replaces all earlier states, whatever their step.
+    // A branch replaces all earlier states, of any step.
     const bool is_before_branch = decision.kind == DecisionKind::kBranch && decision.start > start;
     return is_behind_rollback || is_before_branch;
   });

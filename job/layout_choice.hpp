@@ -93,7 +93,7 @@ struct LayoutChoice : Execution {
   /// Losses of a process or a host after which `gangway run` restarts the job; auto: as long as the
   /// job makes progress.
   int restarts = kAutoRestarts;
-  int min_workers = 1;  ///< with fewer, the job does not go on without a lost host
+  int min_workers = 1;  ///< with fewer, the job ends at the loss of a host
   PerNetwork<NetworkPlacement> networks;
   bool operator==(const LayoutChoice&) const = default;
 

@@ -23,7 +23,7 @@ namespace gangway::plan {
 [[nodiscard]] SimulatedDevice device_at(const PlanInput& input, const WorkerPlace& place,
                                         int beside);
 
-/// The part of one worker in the exchanges of its group, whatever the group exchanges.
+/// The part of one worker in all exchanges of its group.
 struct ExchangeMember {
   PartialSums sums;
   int microbatches = 1;  ///< of this worker

@@ -26,9 +26,9 @@ struct ArenaShare {
 /// moments and average, and slices of other workers' sums, read in shared memory.
 [[nodiscard]] std::int64_t arena_bytes(const NetworkCost& network, const ArenaShare& share);
 
-/// Returns the bytes that the micro-batches of a worker keep from step to step or until an update:
-/// real examples, image pools, and with reused fakes all tensors that made them. Excludes the bytes
-/// that the profile's own micro-batches kept.
+/// Returns the bytes that the micro-batches of a worker keep from step to step or until an update.
+/// They hold real examples, image pools, and with reused fakes all tensors that made them. Excludes
+/// the bytes that the profile's own micro-batches kept.
 /// @param local  number of the worker's micro-batches
 [[nodiscard]] std::int64_t kept_bytes(const JobSpec& job, const Profile& profile, int local);
 

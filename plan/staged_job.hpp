@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sets up a job under a candidate layout as its workers would: the workers of each network, the
-// phases of cut networks, and the lists of instructions that the workers would run. Pure.
+// Sets up a job under a candidate layout as its workers would. Sets the workers of each network,
+// the phases of cut networks, and the lists of instructions that the workers would run. Pure.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@
 
 namespace gangway::report {
 
-/// The last tick that a resume keeps in stats.jsonl, so that times and ticks go on counting.
+/// The last tick that a resume keeps in stats.jsonl, so that times and ticks continue from it.
 struct StatsPosition {
   std::int64_t index = 0;
   double seconds_total = 0;

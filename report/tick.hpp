@@ -174,7 +174,7 @@ struct Tick {
 };
 
 /// Returns "tick 12    kimg 48.0     time 1m 02s       sec/kimg 3.21   img/s 311.2   loss_g 1.214
-/// …": one line without newline, aligned from tick to tick, each value one space after its name.
+/// …"; one line without newline, aligned from tick to tick, each value one space after its name.
 /// Then communication: "comm 3.1% (D 2.0, G 1.1 agree) sent 24.0 MiB/step", phases by initials;
 /// snapshots, if any: "snap 0.21%"; the largest parts of a step: "step D 41% G 38% workers 12%".
 [[nodiscard]] std::string tick_line(const Tick& tick);

@@ -2,10 +2,10 @@
 // Constants of the control plane that both ends share: MPI tags, the lifeline's bytes, versions,
 // deadlines.
 //
-// Control messages are `messages::Envelope`s (run/messages/messages.hpp) as bytes, sent with
-// MPI_Isend to and from rank 0 on the one communicator duplicated from MPI_COMM_WORLD at the start,
-// with tag kControlTag. Data between workers uses tags from comm/transport/message_tag.hpp, all
-// below kControlTag, so the two never meet.
+// Control messages are `messages::Envelope`s (run/messages/messages.hpp) as bytes. They
+// go by MPI_Isend to and from rank 0, with tag kControlTag, on the one communicator that is
+// duplicated from MPI_COMM_WORLD at the start. Data between workers uses tags from
+// comm/transport/message_tag.hpp, all below kControlTag, so the two never meet.
 //
 // Lifeline: a TCP connection that each worker opens to the coordinator. It begins with a greeting
 // without words (run/liveness/greeting.hpp); the kernel closes it whenever the process dies.

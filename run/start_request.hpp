@@ -29,7 +29,7 @@ struct StartRequest {
   std::string command;          ///< for command.txt, and advised until the run has saved
   std::string resume_command;   ///< advised once the run has saved
   bool goes_on = false;         ///< `gangway run` starts the job again after a loss
-  bool is_again = false;  ///< a restart: resumes what earlier starts saved, whatever `resume` says
+  bool is_again = false;        ///< a restart: resumes earlier starts' state, in spite of `resume`
   /// Checkpoint up to which this run repeats another run (`gangway replay`). Empty: none.
   std::filesystem::path replay;
   std::uint16_t lifeline_port = 0;  ///< TCP port of the workers' lifelines; 0: any

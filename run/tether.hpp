@@ -35,8 +35,8 @@ struct TetherSettings {
   InheritedTether inherited;
   /// Deadline of `met`, from the construction of the Tether.
   std::chrono::milliseconds meeting = kStartDeadline;
-  /// Time that a settled process may go on after kTetherEnd. In this time a worker, which also sees
-  /// the coordinator's end, saves its snapshots.
+  /// Time that a settled process may continue after kTetherEnd. In this time a worker, which also
+  /// sees the coordinator's end, saves its snapshots.
   std::chrono::milliseconds last_words{0};
   /// Called once on the tether's thread when the supervisor or the launcher of a settled rank is
   /// gone. The rank then has kOrphanLimit to leave by itself.

@@ -29,7 +29,7 @@ inline constexpr char kTetherEnd = '!';
 /// argument of mpirun would show the token to other users.
 inline constexpr const char* kTetherVariable = "GANGWAY_TETHER";
 
-/// What a rank reports about itself in its greeting.
+/// A rank's report about itself in its greeting.
 struct TetherGreeting {
   Rank rank{};
   ProcessIdentity process;

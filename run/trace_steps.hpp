@@ -15,7 +15,7 @@ namespace gangway {
 inline constexpr std::string_view kTraceFolder = "trace";
 inline constexpr std::string_view kMergedTraceFile = "trace.json";
 
-/// What a trace records of operators beside their times; each detail costs time and bytes.
+/// Further records of operators in a trace, besides their times; each detail costs time and bytes.
 struct TraceDetail {
   bool shapes = false;   ///< shapes of their input tensors
   bool memory = false;   ///< their allocations, and the total allocated over time

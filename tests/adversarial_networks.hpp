@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The two networks of most tests' jobs, whose recipe is the default.
+// The two networks of the default recipe, which most tests' jobs have.
 #pragma once
 
 #include <string>

@@ -23,8 +23,7 @@ void* counted(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace
 
-// None is inlined: GCC would take aligned_alloc() and free() for wrong partners of what it has not
-// inlined.
+// noinline: GCC otherwise warns that aligned_alloc() and free() do not match.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   return counted(bytes, alignof(std::max_align_t));
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Counts allocations, for tests of what may not allocate. allocation_count.cpp replaces the global
-// operator new, so a program that links it is one of its own. Any thread.
+// Counts allocations, for tests of code that must not allocate. allocation_count.cpp replaces the
+// global operator new, so its tests need a program of their own. Any thread.
 #pragma once
 
 namespace gangway::testing {
 
-/// From here on all allocations of all threads count, until stop_counting_allocations().
+/// Starts counting the allocations of all threads, until stop_counting_allocations().
 void start_counting_allocations();
 void stop_counting_allocations();
-/// Those counted so far; the next ones count from 0.
+/// Returns the number of counted allocations; the next call counts from 0.
 [[nodiscard]] int take_allocation_count();
 
 }  // namespace gangway::testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Copies of libraries (tests/libraries/), as they are or spoilt. A loaded file must not be written
-// to: each spoilt one is a file of its own.
+// Copies libraries (tests/libraries/), unchanged or damaged. A loaded file must not be changed, so
+// each damaged copy is another file.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ inline std::string bytes_of(const std::filesystem::path& file) {
   return text.str();
 }
 
-/// What the library says that it was compiled with, from its first character on.
+/// Returns the library's text that names its compilation, from its first character on.
 inline std::size_t interface_place(const std::string& bytes) {
   constexpr std::string_view kMark = "gangway-library-interface ";
   const std::size_t mark = bytes.find(kMark);
@@ -30,13 +30,13 @@ inline std::size_t interface_place(const std::string& bytes) {
   return mark + kMark.size();
 }
 
-/// The bytes of a library for Gangway 9.…, not 0.….
+/// Returns the bytes of a library for Gangway 9.… instead of 0.….
 inline std::string of_another_version(std::string bytes) {
   bytes.at(interface_place(bytes)) = '9';
   return bytes;
 }
 
-/// The bytes of a library made with LibTorch 9.…, not 2.….
+/// Returns the bytes of a library made with LibTorch 9.… instead of 2.….
 inline std::string of_another_torch(std::string bytes) {
   bytes.at(bytes.find(' ', interface_place(bytes)) + 1) = '9';
   return bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A folder for the files of one test, removed with it.
+// A folder for the files of one test, which removes it at its end.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A folder of one test in the memory that processes share: nothing in it is another's.
+// A folder of one test in shared memory. No other test or process uses it.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class SharedFolder {
     std::ranges::sort(names);
     return names;
   }
-  /// A file as a killed process leaves it: nobody holds it.
+  /// Leaves a file as a killed process does: no process holds its lock.
   void leave_behind(const std::string& name) const { (void)folder_.write(name, "left"); }
 
  private:

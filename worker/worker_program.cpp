@@ -73,7 +73,7 @@ void keep_freed_memory() {
   _exit(static_cast<int>(code));
 }
 
-/// Returns the Stop message that tells the coordinator why this worker cannot go on.
+/// Returns the Stop message with the reason why this worker cannot continue.
 messages::Stop stop_for(const Error& error) {
   const std::optional<WorkerIndex> accused = comm::accused_by(error);
   const auto* diverged = dynamic_cast<const DivergedError*>(&error);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Times and checks the rows of the all-reduce benchmark, in turns. Called by every worker's main,
-// in step.
+// Times and checks the rows of the all-reduce benchmark, alternately. Called by every worker's
+// main, in step.
 #pragma once
 
 #include <memory>

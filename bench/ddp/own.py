@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Wraps networks.py as classes that a job names (docs/python.md), and worker.py's step as a job's
-own step (docs/own-step.md). Gangway's rows `python` and `own-step` train them."""
+"""Makes networks.py into classes that a job names (docs/python.md), and worker.py's step into a
+job's own step (docs/own-step.md). Gangway's rows `python` and `own-step` train them."""
 import gangway
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Places run.py's rows on this host, or one process a host on a cluster of tests/cluster/run."""
+"""Starts the processes of run.py's rows: all on this host, or one per host of tests/cluster/run."""
 import os
 import socket
 import subprocess
@@ -15,7 +15,7 @@ FIRST_PORT = 29500
 
 
 class OneHost:
-    """Runs all processes here; those of a row find each other through a file in `folder`."""
+    """Runs all processes on this host; processes of a row meet through a file in `folder`."""
     environment = {"GLOO_SOCKET_IFNAME": "lo"}
 
     def __init__(self, folder):

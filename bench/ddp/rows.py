@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs the rows that run.py measures in turns, PyTorch's and Gangway's, on a place (places.py)."""
+"""Runs the rows of run.py, PyTorch's and Gangway's, at a place (places.py)."""
 import json
 import os
 import select
@@ -83,7 +83,7 @@ class Run:
 
 
 class GangwayRow:
-    """Starts new gangway runs each turn: one with all workers, or several that never talk."""
+    """Starts new gangway runs each turn: one with all workers, or several without communication."""
 
     def __init__(self, name, options, place, folder, runs, overrides=()):
         self.name, self.options, self.place = name, options, place

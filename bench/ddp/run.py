@@ -1,26 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Images per second of Gangway beside PyTorch's DistributedDataParallel, measured in turns in one run.
+"""Compares images per second of Gangway and PyTorch's DistributedDataParallel, alternating in one run.
 
     .venv/bin/python bench/ddp/run.py [--net dcgan|infogan] [--rounds 7] [--seconds 6]
     .venv/bin/python bench/ddp/run.py --hosts 2 --rate 1gbit                 one process a host (docs/cluster-tests.md)
     .venv/bin/python bench/ddp/run.py --rivals plain bf16 compiled compiled-bf16 --modes across precision-bf16
 
-The same network, batch, data and algorithm with as many processes of one thread each:
+All rows have the same network, batch, data, algorithm and number of single-threaded processes:
     ddp plain         both networks wrapped, Gloo, otherwise PyTorch's DCGAN tutorial
     ddp tuned B MB    fused Adam, channels-last, no discriminator weight gradients in the generator phase, gradients as
-                      bucket views, no buffers broadcast, buckets of B MB; --rivals adds the same under bf16 autocast,
-                      by torch.compile (which takes a minute or two at its start), and both
-    never talk        the tuned processes without any communication: what the machine gives to this code at most
-    gangway           build/release/bin/gangway run, pictures and checkpoints only at its ends; --modes adds others: python
-                      trains the modules of PyTorch's rows, own-step by their step (own.py)
-    gangway alone     with --hosts: a run of one worker on every host at once, each with its part of the batch. No
-                      schedule steps faster than it, or than the bytes of a step go through the link: the bound
+                      bucket views, no buffers broadcast, buckets of B MB; --rivals adds rows under bf16 autocast, by
+                      torch.compile (which takes a minute or two at its start), and with both
+    never talk        the tuned processes without communication: the upper bound for this code on this machine
+    gangway           build/release/bin/gangway run, pictures and checkpoints only at its ends; --modes adds rows: python
+                      trains the modules of PyTorch's rows, own-step runs their step (own.py)
+    gangway alone     with --hosts: one run of one worker on each host, each with its part of the batch. No schedule
+                      steps faster than this row, or than the link carries a step's bytes: the bound
 
-Each round measures every row once, beginning with another row each time. PyTorch's processes live through the whole run
-and sleep on a pipe between their turns; each turn begins with two steps that are not timed. Gangway is started anew for
-each turn, and its first ticks (2 s at least) are not counted; its rate includes its own reporting. A machine that does
-other work is refused: --anyway measures there and says so.
+Each round measures every row once and begins with a different row. PyTorch's processes live through the whole run. They
+sleep on a pipe between their turns, and each turn begins with two untimed steps. Gangway starts anew in each turn, and
+its first ticks (2 s at least) do not count; its rate includes its reporting. The benchmark refuses a busy machine;
+--anyway measures there and says so.
 """
 import argparse
 import os
@@ -111,7 +111,7 @@ def measure_rounds(rows, options):
         for row in rows[first:] + rows[:first]:
             turns[row.name].append(row.measure(options.seconds))
         line = "  ".join(f"{name} {of_row[-1].rate:.0f}" for name, of_row in turns.items())
-        print(f"round {index + 1} of {options.rounds}: {line}" + (f"  (others used {busy:.0%})" if busy > MAX_BUSY else ""), flush=True)
+        print(f"round {index + 1} of {options.rounds}: {line}" + (f"  (other processes used {busy:.0%})" if busy > MAX_BUSY else ""), flush=True)
     return turns, num_loaded
 
 
@@ -130,7 +130,7 @@ def print_table(turns, num_loaded, options):
     print(f"\n{options.net}, batch {options.batch}, M = {options.microbatches}, {options.workers} workers of one thread, "
           f"{options.rounds} rounds of {options.seconds:g} s, {os.cpu_count()} cores")
     if num_loaded:
-        print(f"NOT QUIET: others used more than {MAX_BUSY:.0%} of the machine before {num_loaded} of {options.rounds} rounds"
+        print(f"NOT QUIET: other processes used more than {MAX_BUSY:.0%} of the machine before {num_loaded} of {options.rounds} rounds"
               + (" (--anyway)" if options.anyway else ""))
     width = max(18, 1 + max(map(len, rates)))
     print(f"{'images/s':<{width}}{'median':>8}{'minimum':>9}   {'to best DDP':<22}{'to never talk':<20}"
@@ -165,27 +165,27 @@ def parse_options():
     parser.add_argument("--workers", type=int, help="processes (2; with --hosts one a host)")
     parser.add_argument("--batch", type=int, default=128, help="images a step, over all workers (128)")
     parser.add_argument("--microbatches", type=int, default=2, help="M, over all workers (2)")
-    parser.add_argument("--buckets", type=int, nargs="+", default=[1, 4, 25], metavar="MB", help="of the tuned rows (1 4 25)")
-    parser.add_argument("--hosts", type=int, default=0, help="played by tests/cluster/run, one process on each; 0: this host")
-    parser.add_argument("--rate", default="1gbit", help="of every host's link: 100mbit, 1gbit, ..., none (1gbit)")
+    parser.add_argument("--buckets", type=int, nargs="+", default=[1, 4, 25], metavar="MB", help="bucket sizes of the tuned rows (1 4 25)")
+    parser.add_argument("--hosts", type=int, default=0, help="hosts that tests/cluster/run emulates, one process on each; 0: this host")
+    parser.add_argument("--rate", default="1gbit", help="rate of every host's link: 100mbit, 1gbit, ..., none (1gbit)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu",
-                        help="cuda: each process a GPU, and NCCL in the place of Gloo; never tried on several GPUs (cpu)")
+                        help="cuda: a GPU for each process, and NCCL instead of Gloo; untested on several GPUs (cpu)")
     parser.add_argument("--gangway", default=str(ROOT / "build/release/bin/gangway"), metavar="PROGRAM")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=["across"],
                         help="rows of gangway: overlap across phases, within them, none; bf16 wire with overlap across; "
-                             "networks that compute in bf16; the modules of PyTorch's rows, and their step, too")
+                             "networks that compute in bf16; the modules of PyTorch's rows; their modules and step")
     parser.add_argument("--rivals", nargs="+", choices=RIVALS, default=["plain"],
-                        help="tuned rows of PyTorch: plain, under bf16 autocast, compiled, both (plain)")
-    parser.add_argument("--reuse-fakes", action="store_true", help="all rows make the images of a step once, for both phases")
-    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="more of gangway's job")
-    parser.add_argument("--without-gangway", action="store_true", help="PyTorch's rows alone")
-    parser.add_argument("--anyway", action="store_true", help="measure on a machine that does other work, too")
+                        help="tuned rows of PyTorch: plain, under bf16 autocast, compiled, or both (plain)")
+    parser.add_argument("--reuse-fakes", action="store_true", help="all rows generate images once a step, for both phases")
+    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="further keys of gangway's job")
+    parser.add_argument("--without-gangway", action="store_true", help="measure only PyTorch's rows")
+    parser.add_argument("--anyway", action="store_true", help="measure on a busy machine, too")
     options = parser.parse_args()
     if options.hosts not in (0, options.workers or options.hosts) or options.hosts == 1:
         parser.error("--hosts runs one worker on each of two hosts or more: leave --workers out")
     options.workers = options.workers or options.hosts or 2
     if options.microbatches % options.workers or options.batch % options.microbatches:
-        parser.error("the workers must divide M, and M the batch")
+        parser.error("M must be a multiple of the workers, and the batch a multiple of M")
     if not options.without_gangway and not os.access(options.gangway, os.X_OK):
         parser.error(f"'{options.gangway}' is not built: run ./launch/build, or measure PyTorch alone with --without-gangway")
     return options
@@ -197,7 +197,7 @@ def main():
         enter_cluster(options.hosts, options.rate)
     busy = busy_share(2)
     if busy > MAX_BUSY and not options.anyway:
-        print(f"others use {busy:.0%} of this machine: wait until it is quiet, or measure with --anyway", file=sys.stderr)
+        print(f"other processes use {busy:.0%} of this machine: wait until it is quiet, or measure with --anyway", file=sys.stderr)
         return 6
     with tempfile.TemporaryDirectory(prefix="gangway-bench-") as folder:
         place = PlayedCluster(options.hosts) if options.hosts else OneHost(folder)

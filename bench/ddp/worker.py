@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""One process of one row of the benchmark: trains when run.py tells it to, waits on its standard input otherwise.
+"""One process of one row of the benchmark: trains at run.py's commands, and waits on its standard input between them.
 
-Started by run.py. Reads lines "WARMUP_STEPS STEPS", trains that many steps, and answers each with the seconds that
-the last STEPS took. End of input ends it; with --top N by a line a kernel of a GPU, of the N that took most of one more step.
+Started by run.py. Reads lines "WARMUP_STEPS STEPS", trains that many steps, and answers with the seconds of
+the last STEPS. Ends at the end of input. With --top N it then profiles one more step and prints its N slowest GPU kernels.
 
 A step is Gangway's (docs/architecture.md): the discriminator on real images and on freshly made ones, micro-batch by
 micro-batch, Adam; then the generator through the discriminator with fresh noise, Adam. Non-saturating loss.
@@ -204,22 +204,22 @@ def parse_options():
     parser.add_argument("--batch", type=int, required=True, help="images a step, over all workers")
     parser.add_argument("--microbatches", type=int, required=True, help="pieces of the batch, over all workers")
     parser.add_argument("--tuned", action="store_true")
-    parser.add_argument("--ddp", action="store_true", help="reduce gradients, over Gloo, on GPUs over NCCL; else never talk")
+    parser.add_argument("--ddp", action="store_true", help="all-reduce gradients, over Gloo, or over NCCL on GPUs; default: no communication")
     parser.add_argument("--bucket-mb", type=int, default=25)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: a GPU a process")
-    parser.add_argument("--deterministic", action="store_true", help="deterministic kernels alone")
+    parser.add_argument("--deterministic", action="store_true", help="use only deterministic kernels")
     parser.add_argument("--no-benchmark", action="store_true",
-                        help="cuDNN's kernels by its rules of thumb, where --tuned times them")
-    parser.add_argument("--contiguous", action="store_true", help="not channels-last, where --tuned is")
-    parser.add_argument("--tf32", action="store_true", help="convolutions and products of float32 in TF32")
-    parser.add_argument("--streams", type=int, default=1, metavar="K", help="micro-batches of a phase on so many streams (1)")
-    parser.add_argument("--top", type=int, default=0, metavar="N", help="at the end, N lines of kernels and their time")
+                        help="let cuDNN choose kernels by its heuristics; --tuned alone times them")
+    parser.add_argument("--contiguous", action="store_true", help="contiguous memory format; --tuned alone uses channels-last")
+    parser.add_argument("--tf32", action="store_true", help="compute float32 convolutions and products in TF32")
+    parser.add_argument("--streams", type=int, default=1, metavar="K", help="run the micro-batches of a phase on K streams (1)")
+    parser.add_argument("--top", type=int, default=0, metavar="N", help="at the end, print the N slowest kernels and their time")
     parser.add_argument("--autocast", choices=("none", "bf16"), default="none")
-    parser.add_argument("--compile", action="store_true", help="both networks by torch.compile")
-    parser.add_argument("--reuse-fakes", action="store_true", help="images made once a step, for both phases")
+    parser.add_argument("--compile", action="store_true", help="compile both networks by torch.compile")
+    parser.add_argument("--reuse-fakes", action="store_true", help="generate images once a step, for both phases")
     parser.add_argument("--graph", action="store_true", help="capture a whole step as a CUDA graph and replay it")
     parser.add_argument("--images", default=FASHION_MNIST, help="images of 28 x 28 pixels (IDX, gzip)")
-    parser.add_argument("--rendezvous", metavar="URL", help="where the workers of a --ddp row find each other: file:// or tcp://")
+    parser.add_argument("--rendezvous", metavar="URL", help="rendezvous of the workers of a --ddp row: file:// or tcp://")
     options = parser.parse_args()
     if options.streams > 1 and (options.ddp or options.compile or options.reuse_fakes or not options.tuned):
         parser.error("--streams goes with --tuned, and without --ddp, --compile and --reuse-fakes")
@@ -257,7 +257,7 @@ def finish(device):
 
 
 def top_kernels(step, device, most):
-    """Returns (share of all kernels' time, calls, name) of a step's `most` dearest kernels."""
+    """Returns (share of all kernels' time, calls, name) of a step's `most` slowest kernels."""
     with torch.profiler.profile(activities=list(torch.profiler.supported_activities()), acc_events=True) as profile:
         step()
         finish(device)

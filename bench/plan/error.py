@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How far `gangway plan` is from what `gangway run` measures, on the machine that it runs on.
+"""Compares the predictions of `gangway plan` with measurements of `gangway run` on this machine.
 
     bench/plan/error.py [--gangway build/release/bin/gangway] [--rounds 2] [--steps 40] [--job FILE:KEY=VALUE,... ...] [--staged FILE:KEY=VALUE,... ...]
 
-Profiles each job, lets `gangway plan` predict the layouts of 1 and more workers, runs each of them in turns, and prints a row a
-layout: measured (median of rounds), how far rounds lie apart, predicted, error; then mean and worst error beside the mean scatter,
-how far the plan's first layout is from the best measured (regret), and the peak memory of the fullest worker beside the prediction. Nothing of it is tuned
-to these layouts. Jobs of --staged are run under the plan's layouts with networks apart and with stages, beside its first one with
-whole networks. No third-party package.
+Profiles each job, lets `gangway plan` predict layouts of 1 and more workers, and runs the layouts alternately. Prints a row per
+layout: measured (median of rounds), scatter of rounds, predicted, error, and peak memory of the fullest worker with its prediction.
+Then prints mean and worst error, the mean scatter, and the regret: how far the plan's first layout is from the best measured one.
+The plan is not tuned to these layouts. Jobs of --staged run under the plan's layouts with networks on separate workers and with
+stages, and under its first layout with whole networks. No third-party package.
 """
 import argparse
 import json
@@ -133,7 +133,7 @@ def main():
     parser.add_argument("--gangway", default=ROOT / "build/release/bin/gangway")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--seconds", type=float, default=15, help="of a profile")
+    parser.add_argument("--seconds", type=float, default=15, help="duration of a profile")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--job", nargs="*", default=JOBS, metavar="FILE:KEY=VALUE,...")
     parser.add_argument("--staged", nargs="*", default=STAGED, metavar="FILE:KEY=VALUE,...")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes a folder of colour pictures out of Fashion-MNIST: each garment in a colour of its own before a gradient between two
-others. For measurements at sizes and in colours that the machine has no pictures of.
+"""Makes a folder of colour pictures from Fashion-MNIST: each garment has its own colour, before a gradient of two other
+colours. For measurements that need larger or coloured pictures.
 
     bench/quality/coloured_clothes.py FOLDER [--count 20000] [--size 64] [--seed 0]
 """

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a newcomer gets in five minutes: `gangway init job`, `gangway run` and `gangway evaluate` on five folders of real
-pictures of other kinds, which Debian's packages bring: grey, colour, mixed sizes, labelled, 200 alone.
+"""Measures a first run of five minutes: `gangway init job`, `gangway run` and `gangway evaluate` on five folders of real
+pictures from Debian's packages: grey, colour, mixed sizes, labelled, and 200 pictures only.
 
     GANGWAY_BIN=build/release/bin .venv/bin/python bench/quality/first_day.py FOLDER [--minutes 5] [--only NAME …] [--seed 0]
 
-Prints for each the score (SWD) before and after the training and that of other real pictures, and leaves FOLDER/NAME.png:
-real pictures on the left, generated ones on the right. What is in FOLDER already is used again. Exit code 1 where a
-training does not get nearer to the pictures than it began.
+Prints a row a folder: the score (SWD) before and after the training, and the score of other real pictures. Writes
+FOLDER/NAME.png: real pictures left, generated pictures right. Uses files that FOLDER already has. Exit code 1 if a
+training does not improve its score.
 """
 import argparse
 import gzip

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whether advice names what a job suffers from, and is worth what it says: each case has one real bottleneck, `gangway advise` is
-asked, its keys are taken, and the gain is set beside the bound that it gave (docs/tuning.md).
+"""Checks that `gangway advise` names a job's bottleneck and its gain: each case has one real bottleneck, trains with the advised
+keys, and compares the gain with the advice's bound (docs/tuning.md).
 
     GANGWAY_BIN=build/release/bin .venv/bin/python bench/waits/advised.py [--rounds 3] [--only RULE]
 
-`first`: in how many rounds, each of another seed, the planted rule is the first one. Where it advises keys, `gain`: the step before, over
-the step with the keys, median of the rounds; it should lie under the bound, and above half of what the bound promises. Behind them the
-keys, and what else was first. One case needs root, and hosts that are played by network namespaces (docs/cluster-tests.md); two need
-control groups of the first version.
+`first`: number of rounds (each with another seed) in which the planted rule comes first. `gain`, if the rule advises keys: the step
+before / the step with the keys, median of the rounds. It should lie below the bound, and above half of the bound's promise. Then come
+the keys, and other rules that came first. One case needs root, for hosts emulated by network namespaces (docs/cluster-tests.md); two
+cases need control groups of the first version.
 """
 import contextlib
 import json
@@ -126,7 +126,7 @@ def slow_hosts(_runs, _job):
     yield {"inside": (ROOT / "tests/cluster/run", "2", "100mbit", "--", "bash", "-c", script, "bash")}
 
 
-# (rule, workers, keys, what plants it). Missing rules need a GPU, or do not occur on two cores:
+# (rule, workers, keys, context that plants the bottleneck). Missing rules need a GPU, or do not occur on two cores:
 # snapshots, checkpoints, checks (no worker waits), exchange-bound (oversubscribed first), swapping.
 CASES = [
     ("decode-bound", 1, ["data.prefetch=2", "data.source=photos:500"], nothing),
@@ -154,7 +154,7 @@ CASES = [
 ]
 
 
-def told(runs, job, workers, around):
+def advised(runs, job, workers, around):
     """Trains once. Returns (seconds of a step, {rule: advice} in the order of the advice)."""
     run = runs.train(job, workers, **around)
     advice = json.loads(runs.gangway("advise", run, "--json"))["advice"]
@@ -170,18 +170,18 @@ def case(runs, options, rule, workers, keys, planted):
     with planted(runs, job) as around:
         for seed in range(options.rounds):
             seeded = [*job, f"training.seed={seed}"]
-            before, advice = told(runs, seeded, workers, around)
+            before, advice = advised(runs, seeded, workers, around)
             first[next(iter(advice), "nothing")] += 1
             if rule in advice and advice[rule]["keys"]:
                 if not taken and "data.cache=auto" in advice[rule]["keys"]:
-                    told(runs, [*seeded, *advice[rule]["keys"]], workers, around)  # fills the cache
+                    advised(runs, [*seeded, *advice[rule]["keys"]], workers, around)  # fills the cache
                 taken = advice[rule]["keys"]
-                gains.append(before / told(runs, [*seeded, *taken], workers, around)[0])
+                gains.append(before / advised(runs, [*seeded, *taken], workers, around)[0])
                 bounds.append(advice[rule]["gain"])
     row = f"{rule:20} {first[rule]}/{options.rounds}"
     if gains:
         gain, bound = statistics.median(gains), statistics.median(bounds)
-        verdict = "as told" if 1 + (bound - 1) / 2 <= gain <= bound else "OTHERWISE"
+        verdict = "as said" if 1 + (bound - 1) / 2 <= gain <= bound else "OTHERWISE"
         row += f" {bound:8.2f} {gain:7.2f}  {verdict:10} {' '.join(taken)}"
     others = ", ".join(f"{other} {count}" for other, count in first.items() if other != rule)
     print(f"{row}  {others}".rstrip(), flush=True)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whether `gangway tune` gives back what a job was deprived of: each job has its best layout by hand and a handicap, the
-handicapped one is tuned, and what comes back runs in turns with the best by hand (docs/tuning.md).
+"""Checks that `gangway tune` removes a handicap: each job has a best layout, found by hand, and a handicap. The tuned job and
+the best one then run alternately (docs/tuning.md).
 
     GANGWAY_BIN=build/release/bin .venv/bin/python bench/waits/handicapped.py [--rounds 3] [--only NAME]
 
-`handicap` and `tuned`: the step, over the step of the best by hand, medians of rounds in turns. `found`: the keys that tune found, and what
-a second one finds in the tuned job, which it should leave alone.
+`handicap` and `tuned`: the step / the step of the best layout, medians of alternating rounds. `found`: the keys that tune found,
+and the keys that a second tune finds for the tuned job; it should find none.
 """
 import json
 import statistics

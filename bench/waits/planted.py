@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whether a wait of a quarter of a step shows as a quarter of a step, in the part where it belongs (docs/tuning.md).
+"""Checks that a planted wait appears in the step's parts, in the right part and with the right length (docs/tuning.md).
 
     GANGWAY_BIN=build/release/bin .venv/bin/python bench/waits/planted.py [--rounds 3] [--only NAME] [--all]
 
-Ticks of one training are without and with the wait, in turns. A rank's wait is a sleep of its
-compute thread, a third of a step. A slow read sleeps at the opening of a picture; there, whole
-trainings take turns. The job itself makes the other waits, in every second tick.
+Every second tick of a training has the wait. A rank's wait is a sleep of its compute thread, a
+third of a step. A slow read sleeps at the opening of a picture; there, whole trainings alternate.
+The job itself makes the other waits, in every second tick.
 `planted`: the sleep, or the step's growth if the job makes the wait. `told`: the part's growth.
 `longer`: the step's growth. All are percent of the longer step, medians over pairs of ticks.
 `scatter`: the median deviation of `told - planted`. --all: the growth of each part.

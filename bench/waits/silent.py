@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What is advised to examples as they are: nothing, one hopes, on a machine that does nothing else (docs/tuning.md).
+"""Prints the advice that unchanged examples get. On a quiet machine there should be none (docs/tuning.md).
 
     GANGWAY_BIN=build/release/bin .venv/bin/python bench/waits/silent.py [--seconds 600] [-n 1] [EXAMPLE.yaml …]
 

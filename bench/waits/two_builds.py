@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Images/s of a job with two builds, in turns: what a change costs, or gains.
+"""Compares images/s of a job with two builds, alternately: the cost or gain of a change.
 
     .venv/bin/python bench/waits/two_builds.py BEFORE/bin AFTER/bin JOB [KEY=VALUE …] [-n 1] [--rounds 6]
 
 The job should have about ten ticks of more than a second; the first two do not count. Prints each
-round's rates, and the median and the best of AFTER over BEFORE.
+round's rates, and the ratios AFTER / BEFORE of the medians and of the best rates.
 """
 import argparse
 import os

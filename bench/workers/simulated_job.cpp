@@ -161,7 +161,7 @@ void SimulatedJob::start() {
     say(rank, inventory);
   }
   if (!point_) {
-    throw InvariantError("nobody was asked for the state to begin with");
+    throw InvariantError("no worker was asked for the state to begin with");
   }
   decide("begin", [&] { follow(core_->begin_with(*point_)); });
   step_ = kSnapshotStep;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Finds damaged chunks of a checkpoint and rewrites them from another source of the same values: a
-// copy, a checkpoint of the same step on another layout, or a snapshot in memory. Called by
-// `gangway checkpoints scrub` and by a load that found damage. Writes and syncs a new file and
-// renames it over the damaged one.
+// Finds damaged chunks of a checkpoint and rewrites them from another source of the same values. A
+// source is a copy, a checkpoint of the same step on another layout, or a snapshot in memory.
+// Called by `gangway checkpoints scrub` and by a load that found damage. Writes and syncs a new
+// file and renames it over the damaged one.
 #pragma once
 
 #include <cstdint>

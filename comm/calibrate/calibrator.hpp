@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Measures the paths between workers at the start of a run, in well below a second: some tens of
-// messages between one pair within a host and one pair between hosts, and copies from shared
-// memory. Lane thread.
+// Measures the paths between workers at the start of a run, in well below a second. Sends some
+// tens of messages between one pair within a host and one pair between hosts, and copies from
+// shared memory. Lane thread.
 #pragma once
 
 #include <chrono>

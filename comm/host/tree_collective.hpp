@@ -17,7 +17,7 @@ namespace gangway::comm {
 class TreeCollective {
  public:
   /// @param peers  workers of `transport`, equal on all members, including this one. The first is
-  /// the root: it gathers and tells
+  /// the root: it gathers and broadcasts
   TreeCollective(Transport& transport, std::vector<int> peers);
   /// Makes the tree over all workers of `transport`.
   explicit TreeCollective(Transport& transport);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Orders the launches of one network's buckets: always the plan's order, whatever order their
-// gradients become ready in, because NCCL pairs operations by order. Thread-safe as marked below.
+// Orders the launches of one network's buckets: always the plan's order, for any order of ready
+// gradients, because NCCL pairs operations by order. Thread-safe as marked below.
 #pragma once
 
 #include <atomic>

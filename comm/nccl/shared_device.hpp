@@ -22,7 +22,7 @@ namespace gangway::comm {
 
 /// Returns, by worker, its device's index in its own list: the device with the fewest workers.
 /// Workers that see the fewest devices choose first, then by worker index. So two workers share a
-/// device only if neither could avoid it, whatever devices each sees (srun --gpu-bind).
+/// device only if neither could avoid it, for any visible devices (srun --gpu-bind).
 /// @param seen  by worker: its devices; equal words: one device. @pre no list is empty
 [[nodiscard]] std::vector<int> dealt_devices(const std::vector<std::vector<std::uint64_t>>& seen);
 

@@ -35,7 +35,7 @@ class PartialStack {
   /// last of the range.
   /// @throws InvariantError if `microbatch` is not the next.
   void push(int microbatch);
-  /// Makes the first leaf the next, whatever was pushed.
+  /// Makes the first leaf the next, also after other leaves.
   void restart();
   /// All buffers, arena after arena: leaves, and the sums they are merged into.
   [[nodiscard]] float* buffers() const { return buffers_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Computes the routes of one network's reduction between workers and hosts. Within a host data is
 // shared memory, so no message is sent. Each host sends the sums of its whole subtrees once,
-// whatever its number of workers. For each owner elsewhere one of its workers, the *delegate*, sums
+// for any number of workers. For each owner elsewhere one of its workers, the *delegate*, sums
 // the host's partials, sends them, and receives the owner's new weights for the host. A worker
 // alone on its host is its own delegate; with one host there are no delegates. Pure; any thread.
 #pragma once

@@ -38,7 +38,7 @@ class StreamEnds {
 /// Runs a stream to each worker of `to` and from each of `from`, until all have ended. Each of
 /// those workers calls it too, with this worker in its own lists.
 /// @param timeout  longest time without any arrival
-/// @throws CommError naming a silent worker; whatever `ends` throws
+/// @throws CommError naming a silent worker; exceptions of `ends`
 void exchange_streams(Transport& transport, std::span<const int> to, std::span<const int> from,
                       StreamEnds& ends, std::chrono::milliseconds timeout);
 

@@ -52,7 +52,7 @@ grpc::Status Authorizer::admit(const Caller& caller, Permission permission, Time
 }
 
 std::string name_of(const Caller& caller) {
-  const std::string user = caller.user.empty() ? "somebody" : shown(caller.user);
+  const std::string user = caller.user.empty() ? "unnamed user" : shown(caller.user);
   std::string_view peer = caller.peer;
   peer.remove_suffix(peer.ends_with(':') ? 1 : 0);  // "unix:" has no name
   return fmt::format("{} by {}", user, shown(peer));

@@ -17,8 +17,8 @@
 namespace gangway::coordinator {
 
 /// The earliest trouble that has no answer yet. It waits until all workers have reported the
-/// earlier steps and their checkpoints are on the disk, so that the answer depends neither on the
-/// order of messages nor on the disk's speed.
+/// earlier steps and their checkpoints are on the disk. So the answer depends neither on the order
+/// of messages nor on the disk's speed.
 struct HeldTrouble {
   Trouble trouble;
   Rank rank{};  ///< rank that reported it; 0: none in particular

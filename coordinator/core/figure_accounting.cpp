@@ -15,7 +15,7 @@ namespace {
 /// Adds one worker's part of an update that several workers made.
 void add(messages::UpdateFigures& sum, const messages::UpdateFigures& more) {
   if (sum.update != more.update) {
-    throw InvariantError(fmt::format("one worker told the norms of update {}, another of {}",
+    throw InvariantError(fmt::format("one worker reported the norms of update {}, another of {}",
                                      sum.update, more.update));
   }
   sum.was_skipped = sum.was_skipped || more.was_skipped;

@@ -21,7 +21,7 @@ class FigureAccounting {
 
   /// Adds a step that all workers have reported.
   /// @param losses  by micro-batch; figures are added in this order, whichever worker reported them
-  /// @param told    by rank; squares are added in the order of the ranks
+  /// @param told    reports by rank; squares are added in the order of the ranks
   /// @throws InvariantError for an unknown network
   void add_step(const std::map<int, messages::MicrobatchLoss>& losses,
                 const std::map<Rank, messages::Progress>& told);

@@ -163,9 +163,9 @@ class RunCore {
   [[nodiscard]] Effects record();
   /// Holds the trouble, unless an earlier one is held. Until its answer no lease is granted.
   [[nodiscard]] Effects hold_back(Trouble trouble, Rank rank, TimePoint now);
-  /// Looks for trouble in finished steps and ticks, and updates what is remembered of them.
+  /// Looks for trouble in finished steps and ticks, and updates the watches' memory of them.
   [[nodiscard]] Effects look_for_trouble(const std::optional<report::Tick>& tick, TimePoint now);
-  /// Looks for trouble without updating what is remembered.
+  /// Looks for trouble without updating that memory.
   [[nodiscard]] Effects troubles_of(const std::optional<report::Tick>& tick, TimePoint now);
   /// Restores the trouble watch's memory of `step`, where training begins.
   void recall_at(std::int64_t step);

@@ -203,7 +203,7 @@ void add_checkpoints(Families& families, const MetricSources& sources) {
         status.snapshot_step}});
 }
 
-/// Adds what is known of a worker once there is a tick.
+/// Adds the figures of a worker that ticks contain.
 void add_tick_of(Families& families, const WorkerStatus& worker, const Labels& labels) {
   const auto gauges = worker.gauges.value_or(messages::DeviceGauges{});
   families.add(

@@ -29,7 +29,7 @@ namespace gangway::coordinator {
 /// Commands that resume a failed job, printed for the user.
 struct ResumeCommands {
   std::string before_save;  ///< if nothing was saved since the start
-  std::string after_save;   ///< if something was saved; empty: same as before_save
+  std::string after_save;   ///< if a state was saved; empty: same as before_save
 };
 
 class RunRecorder {

@@ -226,8 +226,8 @@ void settle_precision_of(StartedRun& run, const StartOptions& options, const Tel
   }
 }
 
-/// Removes this host's snapshots if all lie after a rollback or before a branch: a worker keeps its
-/// newest while it fills another, so one of these would stay for long.
+/// Removes this host's snapshots if all lie after a rollback or before a branch. A worker keeps its
+/// newest while it fills another, so an abandoned snapshot would stay for long.
 void drop_abandoned_snapshots(const StartedRun& run) {
   if (num_rollbacks(run.decisions) == 0 && !own_branch(run.decisions)) {
     return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tells from their names which files of a folder, ZIP or tar are supported pictures. Used by the
+// Finds the supported pictures of a folder, ZIP or tar by their names. Used by the
 // image archive.
 #pragma once
 

@@ -38,7 +38,7 @@ std::span<const std::uint8_t> bytes_of(std::string_view text) {
                   file.string(), what));
 }
 
-/// Reads the file; uses no more memory than its size, whatever the bound.
+/// Reads the file; uses no more memory than its size, for any bound.
 std::string read_whole(const fs::path& file, std::uintmax_t most) {
   std::error_code failure;
   const std::uintmax_t size = fs::file_size(file, failure);

@@ -31,7 +31,7 @@ std::string in_small_letters(std::string_view text) {
   return small;
 }
 
-/// Records in `place` what the folder `name` means; returns whether it means something.
+/// Records in `place` the meaning of the folder `name`; returns whether it has one.
 bool takes(const std::string& name, SidePlace& place) {
   constexpr std::array kFolders{std::pair<std::string_view, Folder>{"train", Folder::kTrain},
                                 std::pair<std::string_view, Folder>{"test", Folder::kTest},

@@ -11,7 +11,7 @@
 namespace gangway::gan {
 
 /// Augments `pictures` [N, C, S, S] by the chosen `kinds`, in this order:
-/// - color: brightness + U(-0.5, 0.5), saturation times U(0, 2) around the mean of the channels,
+/// - color: brightness + U(-0.5, 0.5), saturation times U(0, 2) around the mean of the channels;
 ///   contrast times U(0.5, 1.5) around the picture's mean;
 /// - translation by whole pixels, up to an eighth of the side each way, filled with zeros;
 /// - cutout of a square of half the side, whose centre is anywhere.

@@ -17,8 +17,8 @@ namespace gangway::gan {
 
 // NOLINTBEGIN(modernize-avoid-c-arrays): device code has no std::array
 
-/// Maps a pixel of the result to a position in the picture, in pixels from the picture's centre: x'
-/// = xx x + xy y + x0, y' = yx x + yy y + y0.
+/// Maps a pixel of the result to a position in the picture, in pixels from the picture's centre.
+/// x' = xx x + xy y + x0; y' = yx x + yy y + y0.
 struct Affine {
   double xx = 1.0;
   double xy = 0.0;

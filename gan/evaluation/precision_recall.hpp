@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Precision (share of generated examples near real ones) and recall (share of real examples near
-// generated ones) (Kynkäänniemi et al., "Improved Precision and Recall Metric for Assessing
-// Generative Models", 2019, section 2). Used by `gangway-model evaluate`. Any thread.
+// generated ones). Source: Kynkäänniemi et al., "Improved Precision and Recall Metric for Assessing
+// Generative Models", 2019, section 2. Used by `gangway-model evaluate`. Any thread.
 #pragma once
 
 #include "gan/torch.hpp"

@@ -39,7 +39,7 @@ class BlockSweeps {
   /// Borrows the network.
   BlockSweeps(Network& network, BlockRange blocks, PenaltyTensor at);
 
-  /// Runs sweep 1 in float32, whatever the context's precision. @param in  inputs of the run,
+  /// Runs sweep 1 in float32, for any precision of the context. @param in  inputs of the run,
   /// detached inside. Returns the run's outputs without a graph.
   [[nodiscard]] NamedTensors forward(const NamedTensors& in, const ForwardContext& context);
   /// Runs sweep 2. @param of_outputs  g of the outputs. Returns g of the run's inputs, and of the

@@ -31,8 +31,8 @@ using LossFunction = at::Tensor (*)(std::span<const at::Tensor> inputs);
 /// "gaussian-kl", its divergence from N(0, 1). Sums over an example's elements.
 ///
 /// Of (posterior, codes), where the posterior is [N, categories + 2 codes], logits, means, then
-/// logarithms of variances: minus the log likelihood of "information-category" (one-hot rows) and
-/// of "information-codes" (up to a constant), summed over an example's codes (Chen et al., 2016,
+/// logarithms of variances; minus the log likelihood of "information-category" (one-hot rows) and
+/// of "information-codes" (up to a constant); summed over an example's codes (Chen et al., 2016,
 /// eq. 5).
 ///
 /// Of features [N, C, H, W] of (made, real): "content", the mean squared difference. Of their Gram

@@ -24,7 +24,7 @@ namespace gangway::gan {
 enum class PenaltyKind {
   kR1,               ///< weight / 2 * mean |g|^2 on real images (Mescheder et al., 2018, eq. 9)
   kGradientPenalty,  ///< weight * mean (|g| - 1)^2 on interpolates (Gulrajani et al., 2017, eq. 3)
-  /// weight * mean (|J^T y| - a)^2: J^T y is the gradient of <picture, y> by the styles, and y
+  /// weight * mean (|J^T y| - a)^2; J^T y is the gradient of <picture, y> by the styles, and y
   /// normal noise over the root of the pixels (Karras et al., 2020, eq. 4). |.| is the root of the
   /// mean of squared norms over a picture's styles. a is the moving mean of these lengths at the
   /// start of the step, moved towards this micro-batch's; it has a gradient (the authors' code).

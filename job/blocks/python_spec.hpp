@@ -15,7 +15,7 @@ namespace gangway {
 struct PythonInput {
   std::string name;
   std::vector<std::int64_t> shape;  ///< per example
-  bool is_whole = false;            ///< int64, whatever the name
+  bool is_whole = false;            ///< int64 under any name
   [[nodiscard]] bool has_whole_numbers() const { return is_whole || name == "labels"; }
 };
 

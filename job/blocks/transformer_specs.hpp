@@ -9,7 +9,7 @@
 
 namespace gangway {
 
-/// Generator: "noise" [N, latent] (and "labels") → "style" [N, features]: two dense layers of the
+/// Generator: "noise" [N, latent] (and "labels") → "style" [N, features]; two dense layers of the
 /// noise and the label's embedding, each normalized to mean square one (GAT, Hyun et al., 2025,
 /// section 3; StyleGAN2, Karras et al., 2020).
 struct TokenStyleSpec {

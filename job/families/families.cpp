@@ -37,7 +37,7 @@ Architecture head_of(MakeArchitecture discriminator, const ModelSpec& model) {
   return network;
 }
 
-/// Returns the head for latent codes, [N, categories + 2 codes], behind a hidden layer of 128:
+/// Returns the head for latent codes, [N, categories + 2 codes], behind a hidden layer of 128;
 /// logits of the category, then means and log variances of the codes (Chen et al., 2016, section 4
 /// and appendix C.1).
 Architecture posterior_of(MakeArchitecture discriminator, const ModelSpec& model) {

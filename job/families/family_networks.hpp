@@ -78,7 +78,7 @@ inline constexpr int kLenetLevels = 2;
 [[nodiscard]] std::int64_t stylegan2_feature_elements(const ModelSpec& model);
 
 /// Translators of pix2pix (U-Net, Isola et al., 2017) and of CycleGAN (residual blocks, Zhu et al.,
-/// 2017) for 32 to 256 pixels: "image" [N, C, S, S] → the same shape in [-1, 1].
+/// 2017) for 32 to 256 pixels; "image" [N, C, S, S] → the same shape in [-1, 1].
 [[nodiscard]] Architecture unet_translator(const ModelSpec& model);
 [[nodiscard]] Architecture residual_translator(const ModelSpec& model);
 /// "image" [N, C, S, S] → a logit for each overlapping patch, [N, 1, h, w] (PatchGAN, Isola et al.,

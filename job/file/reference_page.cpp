@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "job/keys/family_texts.hpp"
 #include "job/rules/rules.hpp"
 #include "job/schema/key.hpp"
 #include "job/schema/yaml_tree.hpp"
@@ -78,7 +79,8 @@ std::string reference_page() {
     }
     page += table_row(key);
   }
-  page += "\n## Rules between keys\n\n";
+  page += "\n## Families\n\n" + family_docs() + "\n## Recipes\n\n" + recipe_docs() +
+          "\n## Rules between keys\n\n";
   for (const Rule& rule : job_rules()) {
     page += fmt::format("- {}\n", rule.statement);
   }

@@ -15,20 +15,18 @@ template <typename Row>
 std::string docs_of(const std::vector<Row>& table) {
   std::string docs;
   for (const Row& row : table) {
-    docs += fmt::format("{}{}, {}", docs.empty() ? "" : "; ", row.name, row.doc);
+    docs += fmt::format("- `{}`: {}.\n", row.name, row.doc);
   }
   return docs;
 }
 
 }  // namespace
 
-std::string family_docs() {
-  return fmt::format("{}; {}, {}", docs_of(families()), own_family()->name, own_family()->doc);
-}
+std::string family_docs() { return docs_of(families()) + docs_of(std::vector{*own_family()}); }
 
 std::string recipe_docs() {
   return docs_of(recipes()) +
-         "; or a list of names: networks of your own, for training.step (docs/own-step.md)";
+         "- A list of names: networks of your own, for training.step (docs/own-step.md).\n";
 }
 
 std::string network_names(const Recipe& recipe) {

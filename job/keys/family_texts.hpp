@@ -9,9 +9,9 @@
 
 namespace gangway {
 
-/// "dcgan, convolutions …; mlp, dense layers …".
+/// A Markdown list of the families: "- `dcgan`: convolutions …".
 [[nodiscard]] std::string family_docs();
-/// "adversarial, a generator against …".
+/// A Markdown list of the recipes: "- `adversarial`: a generator against …".
 [[nodiscard]] std::string recipe_docs();
 /// "generator, discriminator".
 [[nodiscard]] std::string network_names(const Recipe& recipe);

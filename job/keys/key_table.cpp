@@ -44,9 +44,9 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
       "What a GPU computes with: deterministic kernels, or the fastest, which is inexact")));
   keys.push_back(later(for_gpus(
       choice_key("numerics.cuda_graph", &LayoutChoice::cuda_graph,
-                 "Whether GPU steps are recorded as CUDA graphs; auto: if possible; on: and report "
-                 "why not; overlap: and send gradients during the step; branches: and compute up "
-                 "to four micro-batches at once (docs/communication.md)"))));
+                 "Whether to record GPU steps as CUDA graphs; auto: if possible; on: and say why "
+                 "not; overlap: and send gradients within; branches: and compute up to four "
+                 "micro-batches at once (docs/communication.md)"))));
   keys.push_back(later(choice_key(
       "numerics.processor", &NumericsSpec::processor,
       "Instruction set from which LibTorch, oneDNN and MKL take kernels on every worker, so that "
@@ -89,9 +89,9 @@ void add_layout(Keys& keys) {
                               "the wire; auto: 8, on a GPU fewer for a small network")));
   keys.push_back(later(choice_key(
       "layout.schedule", &LayoutChoice::schedule,
-      "Pipeline schedule of cut networks: fill (no flush between phases), gpipe (all forwards of a "
-      "phase, then its backwards), 1f1b (fill, at most one micro-batch in flight per stage), "
-      "zero-bubble (fill, weight gradients deferred) (docs/pipeline-stages.md)")));
+      "Pipeline schedule of cut networks: fill, no flush between phases; gpipe, a phase's forwards "
+      "first; 1f1b, as fill with less in flight; zero-bubble, weight gradients last "
+      "(docs/pipeline-stages.md)")));
   keys.push_back(later(whole_key(
       "layout.in_flight", "micro-batches", &LayoutChoice::in_flight, {0, 65'536},
       "Most micro-batches of cut networks whose activations a worker keeps for backward; fewer "

@@ -24,11 +24,10 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
   const auto add_taken = [&keys](Key key) {
     keys.push_back(for_families_that_take_it(later(std::move(key))));
   };
-  keys.push_back(
-      family_key({"model.family", "", "Architecture of the networks: " + family_docs()}));
+  keys.push_back(family_key({"model.family", "", "Architecture of the networks: see Families"}));
   keys.push_back(for_images(
       with_default(whole_key("model.resolution", "pixels", &ModelSpec::resolution, {1, 4096},
-                             "Side of the square images: " + allowed_resolutions()),
+                             "Side of the square images; each family has its own sizes"),
                    default_resolutions())));
   keys.push_back(unless_own(whole_key(
       "model.width", "channels", &ModelSpec::width, {1, 4096},
@@ -190,9 +189,10 @@ void add_source_keys(std::vector<Key>& keys) {
        "Source of the real examples; pictures: see docs/pictures.md; a Python class, "
        "data.py:Faces, with arguments as for model.generator: see docs/python.md"},
       &DataSpec::source,
-      "fashion-mnist, stacked:fashion-mnist, idx:DIR, images:DIR_OR_FILE, toy:ring8, toy:grid25, "
-      "pack:DIR; of two sides pairs:DIR_OR_FILE, unpaired:DIR_OR_FILE, edges:fashion-mnist, "
-      "classes:fashion-mnist:A,B; FILE.py:CLASS, or a map");
+      "fashion-mnist, stacked:fashion-mnist, idx:DIR, images:PATH, toy:ring8, toy:grid25, "
+      "pack:DIR; "
+      "two sides: pairs:PATH, unpaired:PATH, edges:fashion-mnist, classes:fashion-mnist:A,B; "
+      "FILE.py:CLASS, a map");
   source.has_members = true;
   source.set = [set_text = source.set](const YamlNode& node, JobSpec& job) -> std::string {
     ModuleFile& module = job.data.module;

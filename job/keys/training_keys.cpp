@@ -184,7 +184,7 @@ void add_style(std::vector<Key>& keys) {
 }  // namespace
 
 void add_training_keys(std::vector<Key>& keys) {
-  keys.push_back(later(recipe_key({"training.recipe", "", "What a step does: " + recipe_docs()})));
+  keys.push_back(later(recipe_key({"training.recipe", "", "Steps of training: see Recipes"})));
   add_step_keys(keys);
   // Changes no weight of a given step; job_fingerprint counts it if a schedule ends there.
   keys.push_back(for_speed(real_key("training.kimg", kKimg, &TrainingSpec::kimg, kAboveZero,

@@ -18,8 +18,8 @@ namespace gangway {
 class SharedLibrary {
  public:
   /// @param torch  LibTorch's version, "2.11.0", if the library uses LibTorch; else empty
-  /// @throws ConfigError of one line that begins with the file: missing, not a library of
-  /// Gangway's, built for another version of it or of LibTorch, refused by the dynamic linker, or
+  /// @throws ConfigError of one line that begins with the file: missing; not a library of
+  /// Gangway's; built for another version of it or of LibTorch; refused by the dynamic linker; or
   /// writable by another user (base/system/trusted_code.hpp)
   explicit SharedLibrary(const std::filesystem::path& file, std::string_view torch = {});
 

@@ -21,7 +21,7 @@ struct RecipeNetwork {
   bool is_frozen = false;    ///< whether it is never trained
 };
 
-/// Returns whether a network in `role` judges examples, whatever its name. Knows the roles of
+/// Returns whether a network in `role` judges examples, under any name. Knows the roles of
 /// Gangway's families; false for a library's roles.
 [[nodiscard]] bool judges(std::string_view role);
 

@@ -39,7 +39,7 @@ struct ScheduleSpec {
   bool operator==(const ScheduleSpec&) const = default;
 };
 
-/// Returns whether such a decay ends at a number of images, rather than going on for ever.
+/// Returns whether such a decay ends at a number of images; else it never ends.
 [[nodiscard]] bool has_end(DecayKind decay);
 
 /// Returns whether the decay ends with the job's burn-in.

@@ -14,7 +14,7 @@ struct SourceFacts {
   int classes = 0;      ///< 0: no labels
 };
 
-/// True if only the files tell the facts: folders and ZIPs of pictures.
+/// True if only the files contain the facts: folders and ZIPs of pictures.
 [[nodiscard]] bool is_looked_at(const DataSpec& data);
 
 /// Reads up to 64 evenly spread pictures. Returns nullopt for points and for a source that cannot

@@ -76,7 +76,7 @@ std::vector<pipeline::Phase> in_every_step(std::vector<pipeline::Phase> phases) 
   return phases;
 }
 
-/// Returns the job without an end, with all micro-batches on this worker, whatever its layout.
+/// Returns the job without an end, with all micro-batches on this worker, for any layout.
 JobSpec of_one_worker(JobSpec job) {
   constexpr double kEndless = 1e6;
   job.training.kimg = kEndless;

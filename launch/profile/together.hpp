@@ -12,7 +12,7 @@ namespace gangway::launch {
 
 /// Returns factors of a step's seconds while 1, 2, … `most` independent processes train the job at
 /// once; [0] is 1.
-/// @param seconds  duration of each round; two rounds per count, in turns
+/// @param seconds  duration of each round; two alternating rounds per count
 /// @param tell     called with the measured seconds and the next measurement
 /// @throws EnvironmentError if a process cannot be created, or fails
 [[nodiscard]] std::vector<double> slowdown_together(const JobSpec& job, int most, double seconds,

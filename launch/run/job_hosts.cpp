@@ -54,7 +54,7 @@ JobHosts choose_hosts(const std::filesystem::path& hostfile, int workers, const 
                       const Environment& environment) {
   JobHosts chosen;
   const int gpus = spec.numerics.device == DeviceKind::kCuda ? num_gpus() : 0;
-  // A GPU serves one worker, whatever its threads.
+  // A GPU serves one worker with any number of threads.
   int slots = gpus > 0 ? gpus * std::max(1, spec.numerics.threads) : usable_cores();
   if (!hostfile.empty()) {
     chosen.hosts = read_hostfile(hostfile);

@@ -87,7 +87,7 @@ class Starts {
   std::filesystem::path run_;
   HostAllocator host_allocator_;
   std::vector<int> shares_;     ///< micro-batches of each worker, balanced; empty: as the job says
-  bool is_replicated_ = false;  ///< every worker has all networks, whatever the job says
+  bool is_replicated_ = false;  ///< every worker has all networks, against the job's layout
   MpirunRequest request_;
   HostReturns returns_;
   std::vector<Host> asked_hosts_;  ///< asked by the running side_command

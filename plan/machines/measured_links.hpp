@@ -20,7 +20,7 @@ namespace gangway::plan {
 [[nodiscard]] Cluster with_links(Cluster cluster, const comm::LinkTable& measured);
 
 /// @param from  a run's folder, its calibration.json, or a profile of several hosts
-/// @throws ConfigError if there is no such file, or it holds something else
+/// @throws ConfigError if the file is missing, or has other content
 [[nodiscard]] Cluster with_links_of(Cluster cluster, const std::filesystem::path& from);
 
 }  // namespace gangway::plan

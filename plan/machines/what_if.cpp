@@ -18,7 +18,7 @@ namespace {
       what_if));
 }
 
-/// "NODE/DEVICE=1.5" → the factor and what it applies to.
+/// "NODE/DEVICE=1.5" → the factor and its target.
 struct Factor {
   std::string of;
   double factor = 1.0;

@@ -42,7 +42,7 @@ class PythonModule {
   /// Imports the file and makes the network under the spec's seed. Calls it once, because lazy
   /// modules take their shapes from the first input; then restores its buffers.
   /// @throws ConfigError in one line that begins with the key: the file raises an error (with file
-  /// and line), makes no network, or a network that differs when it is made again; or others can
+  /// and line); makes no network, or a network that differs when it is made again; or others can
   /// write to the file
   explicit PythonModule(PythonSpec spec);
   PythonModule(const PythonModule&) = delete;

@@ -117,7 +117,7 @@ def read_all(requests, answers, memory, parent):
                 seed_all(request["seed"])
                 reader = Reader(found(**json.loads(request["arguments"] or "{}")), memory)
             answer = reader.answer(request)
-        except BaseException as error:  # whatever the user's code raises
+        except BaseException as error:  # any exception of the user's code
             answer = {"error": complaint(type(error), error, error.__traceback__, tell)}
         answers.write((json.dumps(answer) + "\n").encode())
         answers.flush()

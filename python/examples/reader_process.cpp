@@ -20,7 +20,7 @@
 
 #include "base/environment.hpp"
 #include "base/errors.hpp"
-#include "own_reader.hpp"  // kReader, kStepOfReader: texts of what it runs, of step.py
+#include "own_reader.hpp"  // kReader, kStepOfReader: texts of the reader and of step.py
 #include "python/read/python_sources.hpp"
 
 namespace gangway::python {

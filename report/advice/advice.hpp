@@ -16,7 +16,7 @@ namespace gangway::report {
 
 struct Advice {
   std::string rule;               ///< "decode-bound"
-  std::string evidence;           ///< what the ticks show
+  std::string evidence;           ///< figures of the ticks
   std::vector<std::string> keys;  ///< keys to apply unchanged: "data.cache=auto"
   std::string remedy;             ///< the keys and further remedies
   double gain = 1.0;              ///< speed-up factor if the cost in `evidence` were 0

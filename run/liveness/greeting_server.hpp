@@ -61,7 +61,7 @@ class GreetingServer {
 
   /// Returns all addresses at which it listens, with the server's own token.
   [[nodiscard]] const GreetingAddress& address() const { return address_; }
-  /// Returns a descriptor to poll: it is readable when serve() has something to do.
+  /// Returns a descriptor to poll: it is readable when serve() has work.
   [[nodiscard]] int descriptor() const { return epoll_.get(); }
   /// Accepts connections, reads all data that has arrived, and drops late strangers. Never waits.
   void serve(const GreetingEvents& events, std::chrono::steady_clock::time_point now);

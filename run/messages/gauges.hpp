@@ -42,7 +42,7 @@ struct MemoryFigures {
   std::uint64_t reserved_bytes = 0;   ///< held by the allocator: allocated, and kept for reuse
   /// Peak so far: of resident_bytes on a CPU, of reserved_bytes on a GPU.
   std::uint64_t peak_bytes = 0;
-  std::uint64_t retries = 0;  ///< GPU only: times it freed its kept memory to go on, or failed
+  std::uint64_t retries = 0;  ///< GPU only: times it freed its kept memory to continue, or failed
   /// Use, by all processes, of the tightest memory limit: the GPU's, a control group's or the
   /// host's.
   std::uint64_t used_bytes = 0;

@@ -26,7 +26,7 @@
 namespace gangway::messages {
 
 /// Worker -> coordinator, first message: identifies the worker's process, device and build. The
-/// coordinator answers with Welcome or, if it cannot go on, with Stop.
+/// coordinator answers with Welcome or, if it cannot continue, with Stop.
 struct Hello {
   static constexpr std::string_view kName = "Hello";
   /// Other builds can read it: append to fields(), but never move, change or remove a member.
@@ -344,7 +344,7 @@ struct Picture {
   bool operator==(const Picture&) const = default;
 };
 
-/// Both directions: the sender cannot go on. From a worker it tells why; to a worker it means: exit
+/// Both directions: the sender cannot continue. From a worker: the reason. To a worker: exit
 /// now with this code.
 struct Stop {
   static constexpr std::string_view kName = "Stop";

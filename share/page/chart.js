@@ -16,7 +16,7 @@ function isThere(value) {
   return value !== null && value !== undefined && Number.isFinite(value);
 }
 
-/** Lowest and highest of what is drawn; a little room above and below. */
+/** Lowest and highest drawn value, with a little room above and below. */
 function domain(lists, { isLog, isStack, fromZero }) {
   let low = Infinity;
   let high = -Infinity;

@@ -65,7 +65,7 @@ export function nearestIndex(list, value) {
   return low > 0 && Math.abs(list[low - 1] - value) <= Math.abs(list[low] - value) ? low - 1 : Math.min(low, list.length - 1);
 }
 
-/** Exponential average that begins without a bias; what is missing stays missing. */
+/** Exponential average without a bias at its start; missing values stay missing. */
 export function smoothed(values, weight) {
   if (!weight) {
     return values;

@@ -23,7 +23,7 @@ export function createCheckpoints() {
     elements: [element],
     update(view) {
       element.hidden = view.checkpoints.length === 0;
-      // Of a run that goes on: until now. Of one that has ended: until its end.
+      // A running run's ages count until now, an ended run's until its end.
       const until = view.live ? Date.now() / 1000 : view.progress.unix;
       const rows = view.checkpoints.map((one) => {
         const age = one.created && until ? until - Date.parse(one.created) / 1000 : null;

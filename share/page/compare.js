@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Several runs beside one another: how their jobs differ, their curves on one another, how fast they
-// were, their pictures at the same moment.
+// Compares several runs: differences of their jobs, curves in one chart, speeds, and pictures of the
+// same moment.
 import { choice, h, panel, table } from "./dom.js";
 import { createChart } from "./chart.js";
 import { createHeader } from "./overview.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the ticks tell, as curves over the run: which columns make which chart.
+// Charts of the ticks' columns over the run: which chart shows which columns.
 import { choice, h, panel } from "./dom.js";
 import { createChart } from "./chart.js";
 import { formatDuration, formatName, formatNumber, formatPercent } from "./format.js";
@@ -13,7 +13,7 @@ export const kAxes = {
   hours: { key: "seconds_total", scale: 1, label: "of training", format: (value) => formatDuration(value) },
 };
 
-/** Charts of the ticks: those whose columns are there are shown. `ends`: columns end so. */
+/** Charts of the ticks; charts without columns are hidden. `ends`: endings of column names. */
 export const kCharts = [
   { id: "losses", title: "Losses", ends: ["_loss"], breaks: true, main: true, height: 300 },
   { id: "speed", title: "Speed", unit: "images/s", names: ["images_per_second"], main: true },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Elements in few words. Text is always set as text: nothing that a run says becomes markup.
+// Short calls that make elements. Text is always set as text: a run's words never become markup.
 
 const kSvg = "http://www.w3.org/2000/svg";
 

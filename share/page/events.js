@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What came about in the run, newest first, and the end of its log.
+// Events of the run, newest first, and the end of its log.
 import { choice, h, panel, table } from "./dom.js";
 import { formatCount, formatTime } from "./format.js";
 
@@ -29,7 +29,7 @@ export function createEvents() {
     })] });
   body.append(place, more);
 
-  /** What has no time, a decision, stands where its step is. */
+  /** Sorts events without a time (decisions) by their step. */
   function inOrder(events) {
     const timeOfStep = (step) => events.find((event) => event.unix !== null && (event.step ?? -1) >= step)?.unix ?? Infinity;
     return events.map((event, i) => ({ event, i, at: event.unix ?? timeOfStep(event.step) }))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers, times and sizes as a person reads them.
+// Formats numbers, times and sizes for readers.
 
 const kThousands = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const kNone = "–";

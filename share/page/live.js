@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A page that is served beside a job: its document, then what comes by Server-Sent Events. A lost
-// connection is said, and comes back by itself; so does a run that has ended and is resumed.
+// A page that a job serves: loads the document, then updates it by Server-Sent Events. The page says
+// when the connection is lost, and reconnects by itself, also to a run that ended and is resumed.
 import { formatTime } from "./format.js";
 
 const kRefetchAfter = 15000; // milliseconds between documents, at least

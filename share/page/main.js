@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Puts the page together: from the document inside this file, or from the host that serves it.
+// Builds the page from the document inside this file, or from the host that serves it.
 import { createCheckpoints } from "./checkpoints.js";
 import { createComparison } from "./compare.js";
 import { createCurves } from "./curves.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The head of the page and its first band: which run, how it stands, how far it is, how fast.
+// The head of the page and its first band: run, state, progress and speed.
 import { h } from "./dom.js";
 import { createThemeButton } from "./theme.js";
 import { formatCount, formatDuration, formatKimg, formatNumber, formatPercent, formatTime } from "./format.js";
@@ -8,7 +8,7 @@ const kStateText = { running: "running", finished: "finished", stopped: "stopped
   unknown: "not known", starting: "starting", training: "training", pausing: "pausing", paused: "paused", stopping: "stopping",
   ended: "ended" };
 
-/** How it stands: what the live job says, and the run directory where there is none. */
+/** The run's state: from the live job, or else from the run directory. */
 export function stateOf(view) {
   const phase = view.live?.phase;
   return phase && phase !== "ended" ? phase : view.run.state;

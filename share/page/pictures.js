@@ -5,12 +5,12 @@ import { formatCount, formatKimg } from "./format.js";
 
 const kPlayDelay = 450; // milliseconds a picture
 
-/** Where a picture is: inside this file, or at the host that serves the page. */
+/** URL of a picture: inside this file, or at the host that serves the page. */
 export function pictureSource(picture) {
   return picture.data ?? `pictures/${encodeURIComponent(picture.file)}`;
 }
 
-/** Of the sounds beside it; null: there are none, or this file has them not. */
+/** URL of a picture's sounds; null: there are none, or this file lacks them. */
 function soundSource(picture) {
   if (!picture.sound) {
     return null;

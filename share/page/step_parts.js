@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Where a step's time goes, part by part, over the run and by worker: docs/tuning.md.
+// Parts of a step's time, over the run and by worker (docs/tuning.md).
 import { h, s } from "./dom.js";
 import { createChart } from "./chart.js";
 import { formatName, formatPercent, formatSeconds } from "./format.js";
 
 const kParts = "parts.";
 const kPhase = "exposed.";
-const kMostShown = 7; // of a palette of eight; the rest is one
+const kMostShown = 7; // colours of a palette of eight; the rest shares one
 
 const kTitles = { data: "waits for data", data_copy: "copies data", exchange: "sums gradients", optimizer: "waits for the optimizer",
   workers: "waits for workers", messages: "waits for messages", device: "waits for the device", tensors: "waits for tensors",
@@ -16,7 +16,7 @@ function titleOf(part) {
   return kTitles[part] ?? formatName(part);
 }
 
-/** Of runs whose ticks have no parts: shares of several workers, which need not add up. */
+/** For runs whose ticks have no parts: shares of several workers, which need not add up. */
 function earlierParts(ticks, count) {
   const phases = Object.keys(ticks).filter((key) => key.startsWith(kPhase));
   const at = (key, i) => ticks[key]?.[i] ?? 0;
@@ -35,7 +35,7 @@ function earlierParts(ticks, count) {
   return [compute, data, ...waits, checks].filter((part) => part === compute || part.values.some((value) => value > 0));
 }
 
-/** Names of parts, the largest first; those that have no colour of their own are put together. */
+/** Names of parts, the largest first; parts without their own colour are merged. */
 function shownParts(seconds) {
   const names = Object.keys(seconds).filter((name) => name !== "other");
   names.sort((one, another) => seconds[another] - seconds[one]);
@@ -93,11 +93,11 @@ function barsOf(view) {
     bar(i + 1, Object.fromEntries(Object.entries(rows).map(([name, values]) => [name, values[i]])), shown));
 }
 
-/** What would make it faster, or that nothing was found. */
+/** The advice for a faster step, or a note that there is none. */
 function adviceOf(view) {
   const { computing, list } = view.advice ?? { computing: 0, list: [] };
   if (!(computing > 0)) {
-    return []; // its ticks do not tell the parts of a step
+    return []; // its ticks have no parts of a step
   }
   if (list.length === 0) {
     return [h("p", { class: "empty" }, `No advice: ${formatPercent(100 * computing)} of a step computes.`)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Light, dark, or as the system has it; remembered where the browser lets a page remember.
+// Light, dark or the system's theme. Remembers the choice if the browser allows it.
 import { h } from "./dom.js";
 
 const kThemeKey = "gangway-theme";
@@ -19,7 +19,7 @@ function applyTheme(theme) {
   try {
     localStorage.setItem(kThemeKey, theme);
   } catch {
-    // A file opened by hand may remember nothing: the next look is the system's again.
+    // A page opened as a file may not store the choice: the next load takes the system's theme.
   }
 }
 

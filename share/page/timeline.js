@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One step of a traced run: what each worker's threads did, row under row, and what took longest.
+// One step of a traced run: a row per thread of each worker, and the longest operations.
 import { h, panel, s, table } from "./dom.js";
 import { formatCount, formatNumber, formatPercent } from "./format.js";
 import { niceTicks } from "./chart_scale.js";
@@ -7,7 +7,7 @@ import { niceTicks } from "./chart_scale.js";
 const kRow = 18; // pixels
 const kNameWidth = 148;
 
-/** Which colour a stretch has. */
+/** The colour of a stretch. */
 function spanClass(name, category) {
   if (/^(await|wait)/.test(name)) {
     return "wait";
@@ -28,7 +28,7 @@ function timeText(microseconds) {
   return microseconds >= 1000 ? `${formatNumber(microseconds / 1000, 3)} ms` : `${formatNumber(microseconds, 3)} µs`;
 }
 
-/** What compute rows spent most on: [{name, count, total, share}]. */
+/** The costliest operations of compute rows: [{name, count, total, share}]. */
 function longestParts(timeline) {
   const parts = new Map();
   let ranks = 0;
@@ -75,7 +75,7 @@ export function createTimeline() {
   let zoom = 1;
   let timeline = null;
   let drawnOf = "";
-  let rows = []; // of what is drawn: {begin, length, mark}
+  let rows = []; // drawn stretches: {begin, length, mark}
   let at = null; // the stretch that the keyboard has chosen: {row, stretch}
   const scroll = h("div", { class: "timeline-scroll", tabindex: 0, role: "region", "aria-label": "Timeline of a step; arrow keys go from stretch to stretch" });
   const told = h("p", { class: "note timeline-told", "aria-live": "off" });
@@ -121,7 +121,7 @@ export function createTimeline() {
     rows[at?.row]?.[at.stretch]?.mark.classList.add("chosen");
   }
 
-  /** Tells of a stretch, aloud where somebody asks for it by keys, and brings it into view. */
+  /** Shows a stretch's name and times; a screen reader says them after a key press. */
   function choose(place) {
     rows[at?.row]?.[at.stretch]?.mark.classList.remove("chosen");
     at = place;

@@ -79,13 +79,13 @@ TEST(AtomicFile, TakesANameWithoutAFolder) {
   fs::current_path(before);
 }
 
-/// A device in the place of a file, links being refused; false where this user may not make one.
+/// Makes a device node, because links are refused. Returns false if this user may not make it.
 bool make_device(const fs::path& path, unsigned minor_number) {
   return ::mknod(path.c_str(), S_IFCHR | S_IRUSR | S_IWUSR, makedev(1, minor_number)) == 0 &&
          FileDescriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
 }
 constexpr unsigned kNull = 3;  // has no fsync
-constexpr unsigned kFull = 7;  // every write to it fails as on a full disk
+constexpr unsigned kFull = 7;  // every write fails as on a full disk
 
 TEST(AtomicFile, SaysThatTheDiskIsFull) {
   const ScratchFolder folder;
@@ -110,7 +110,7 @@ TEST(AtomicFile, SaysThatTheFolderIsGone) {
 }
 
 TEST(AtomicFile, SaysThatTheFolderMayNotBeWrittenTo) {
-  // A file system that nobody may write to, root included.
+  // /proc is a file system to which no user may write, not even root.
   EXPECT_NE(environment_error([] {
               write_file_atomically("/proc/status.json", "x");
             }).find("/proc/status.json: cannot be "),

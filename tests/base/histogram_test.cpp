@@ -78,7 +78,7 @@ TEST(Histogram, OfPartsAddsUpToThatOfTheWhole) {
   for (const auto& [begin, end] : {std::pair(600, 1000), std::pair(0, 10), std::pair(10, 600)}) {
     whole.add(counted({values.begin() + begin, values.begin() + end}));
   }
-  whole.add(HistogramCounts{});  // a worker that owns nothing of it
+  whole.add(HistogramCounts{});  // a worker that owns no element
   const HistogramCounts expected = counted(values);
   EXPECT_EQ(whole.counts(), expected);
   EXPECT_EQ(std::accumulate(expected.counts.begin(), expected.counts.end(), std::int64_t{0}), 1000);

@@ -23,12 +23,12 @@ cpu_set_t own_cores() {
 
 class NearCores : public ::testing::Test {
  protected:
-  /// What stay_near says of a device with this list, and how many cores its thread has then.
+  /// Returns stay_near's line for a device with this list, and the number of its thread's cores.
   std::pair<std::string, int> near(const std::string& list) {
     std::filesystem::create_directories(folder_.path() / "0000:1b:00.0");
     folder_.write("0000:1b:00.0/local_cpulist", list);
     std::pair<std::string, int> found;
-    std::thread([&] {  // which alone stays there
+    std::thread([&] {  // only this thread is pinned
       found.first = stay_near(folder_.path(), "0000:1B:00.0");
       std::thread([&] {
         const cpu_set_t cores = own_cores();
@@ -60,8 +60,8 @@ TEST_F(NearCores, HaveTheThreadAndThoseThatItBegins) {
 TEST_F(NearCores, LeaveAThreadWhereItIs) {
   const cpu_set_t all = own_cores();
   const std::pair nothing(std::string(), CPU_COUNT(&all));
-  EXPECT_EQ(near("0-1023\n"), nothing);     // near to all of them
-  EXPECT_EQ(near("1022-1023\n"), nothing);  // to none that it may use
+  EXPECT_EQ(near("0-1023\n"), nothing);     // near to all cores
+  EXPECT_EQ(near("1022-1023\n"), nothing);  // near to no core that the thread may use
   EXPECT_EQ(near("\n"), nothing);
   EXPECT_EQ(near("some"), nothing);
 }

@@ -52,7 +52,7 @@ TEST(ProcessIdentity, KillsTheProcessThatItMeans) {
   EXPECT_TRUE(child.is_killed());
 }
 
-// As it stays where the first process of a container waits for nobody.
+// A zombie: its parent, as the first process of some containers, does not wait for it.
 TEST(ProcessIdentity, CountsOneThatNobodyWaitedForAsGone) {
   Child child;
   EXPECT_TRUE(kill_process(child.identity()));

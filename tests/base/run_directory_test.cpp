@@ -80,7 +80,7 @@ TEST(RunDirectory, FindsTheNewestOfAName) {
 
 TEST(RunDirectory, IsNoneThatAStrangerHasMade) {
   if (::geteuid() != 0) {
-    return;  // nobody else can give a folder away
+    return;  // only root can give a folder away
   }
   const ScratchFolder folder;
   const fs::path own = create_run(folder.path(), "a");

@@ -76,7 +76,7 @@ TEST(SharedSegment, IsAbsentWhereItsCreatorIsDead) {
   EXPECT_FALSE(map_segment(folder.path() / "gangway-a", SegmentAccess::kRead));
 }
 
-// Two members take over what a dead run left: neither may map it while the other removes it.
+// Two members take over a dead run's segment: neither may map it while the other removes it.
 TEST(SharedSegment, IsAbsentWhileItIsBeingRemoved) {
   const SharedFolder folder;
   folder.leave_behind("gangway-a");

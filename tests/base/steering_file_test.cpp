@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a run keeps of those who steer it: run/control/.
+// What a run stores about steering: its events, addresses and tokens (run/control/).
 #include "run/control/steering_file.hpp"
 
 #include <filesystem>
@@ -128,7 +128,7 @@ TEST(ControlFolder, IsAnotherWhereSomebodyWasFasterWithTheUsualName) {
   const ScratchFolder folder;
   const std::string usual = (folder.path() / ("gangway-" + std::to_string(::geteuid()))).string();
   fs::create_directory(usual);
-  fs::permissions(usual, fs::perms::all);  // nobody's alone
+  fs::permissions(usual, fs::perms::all);  // writable by every user
   const fs::path other = control_folder("", folder.path());
   EXPECT_TRUE(other.string().starts_with(usual + "-"));
   EXPECT_EQ(fs::status(other).permissions(), fs::perms::owner_all);

@@ -13,7 +13,7 @@ const std::vector<std::string> kPaths = {
     "model.width",         "generator.optimizer.adam.lr",     "training.kimg",
     "discriminator.steps", "discriminator.optimizer.adam.lr", "training"};
 
-/// The whole table, without the shortcuts of base/text/suggestion.cpp.
+/// Fills the whole distance table, without the shortcuts of base/text/suggestion.cpp.
 int distance_by_the_book(const std::string& a, const std::string& b) {
   std::vector<std::vector<int>> cell(a.size() + 1, std::vector<int>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {
@@ -32,7 +32,7 @@ int distance_by_the_book(const std::string& a, const std::string& b) {
   return cell[a.size()][b.size()];
 }
 
-/// `word` after `edits` random insertions, deletions, replacements and swaps, of few letters.
+/// Returns `word` after random insertions, deletions, replacements and swaps of few letters.
 std::string misspelt(std::string word, int edits, std::minstd_rand& random) {
   for (; edits > 0; --edits) {
     const std::size_t at = random() % (word.size() + 1);
@@ -63,7 +63,7 @@ TEST(Suggestion, CountsEditsWithSwapsAsOne) {
 TEST(Suggestion, FindsWhatComparingEveryWordFinds) {
   std::minstd_rand random(8);
   for (int round = 0; round < 2000; ++round) {
-    // Near words among many: ties, where the first one counts, and words just beyond the limit.
+    // Similar words: ties, of which the first counts, and words just beyond the limit.
     std::vector<std::string> known;
     for (int i = 0; i < 5; ++i) {
       known.push_back(misspelt("abiba", static_cast<int>(random() % 4), random));

@@ -62,7 +62,7 @@ TEST_F(TrustedCode, IsNoFileThatOthersCanWriteTo) {
 TEST_F(TrustedCode, IsNoFileThatOthersCanReplace) {
   set_mode(file_.parent_path(), 0757);
   EXPECT_THAT(why_not_trusted(file_), HasSubstr(file_.parent_path().string() + " can be written"));
-  set_mode(file_.parent_path(), 01777);  // as /tmp: they cannot
+  set_mode(file_.parent_path(), 01777);  // sticky as /tmp: other users cannot replace the file
   EXPECT_THAT(why_not_trusted(file_), IsEmpty());
 }
 
@@ -71,10 +71,10 @@ TEST_F(TrustedCode, IsNoFileThatALinkOfOthersLeadsTo) {
   fs::create_directory(shared);
   fs::create_symlink("../mine/library.so", shared / "link.so");
   EXPECT_THAT(why_not_trusted(shared / "link.so"), IsEmpty());
-  set_mode(file_.parent_path(), 0757);  // behind the link
+  set_mode(file_.parent_path(), 0757);  // folder of the link's target
   EXPECT_THAT(why_not_trusted(shared / "link.so"), HasSubstr("mine can be written"));
   set_mode(file_.parent_path(), 0755);
-  set_mode(shared, 0757);  // before it
+  set_mode(shared, 0757);  // folder of the link
   EXPECT_THAT(why_not_trusted(shared / "link.so"), HasSubstr("shared can be written"));
   EXPECT_THAT(why_not_trusted(shared / "../mine/library.so"), HasSubstr("shared can be written"));
 }
@@ -88,7 +88,7 @@ TEST_F(TrustedCode, EndsWhereLinksLeadInACircle) {
 TEST_F(TrustedCode, IsNothingThatOthersCanStillMake) {
   set_mode(folder_.path(), 0755);
   EXPECT_THAT(why_not_trusted(folder_.path() / "e/nets.py"), IsEmpty());
-  set_mode(folder_.path(), 01777);  // as /tmp: another user can put it back
+  set_mode(folder_.path(), 01777);  // sticky as /tmp: another user could still create it
   EXPECT_THAT(why_not_trusted(folder_.path() / "e/nets.py"),
               HasSubstr("/e cannot be looked at (No such file or directory)"));
   set_mode(folder_.path(), 0700);
@@ -96,7 +96,7 @@ TEST_F(TrustedCode, IsNothingThatOthersCanStillMake) {
 
 TEST_F(TrustedCode, BelongsToTheCallerOrRoot) {
   EXPECT_THAT(why_not_trusted("/etc/passwd"), IsEmpty());
-  if (::geteuid() == 0) {  // nobody else can give a file away
+  if (::geteuid() == 0) {  // only root can give a file away
     ASSERT_EQ(::lchown(file_.c_str(), 65'534, 65'534), 0);
     EXPECT_THAT(why_not_trusted(file_), HasSubstr("library.so belongs to user 65534"));
   }

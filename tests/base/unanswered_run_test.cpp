@@ -18,7 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::ScratchFolder;
 
-/// This process is called so while a test runs.
+/// Lets a test rename this process, and restores the name.
 class UnansweredRunTest : public ::testing::Test {
  protected:
   UnansweredRunTest() { (void)::prctl(PR_GET_NAME, before_); }
@@ -51,7 +51,7 @@ TEST_F(UnansweredRunTest, TellsTheCommandThatStartsItFromItsCoordinator) {
 
 TEST_F(UnansweredRunTest, KnowsThatItsProcessIsGone) {
   { const RunLock probe(folder_.path()); }
-  call_me("somebody else");  // the number is another's now
+  call_me("somebody else");  // another process has this pid now
   EXPECT_EQ(look_at_unanswered(folder_.path()).trace, RunTrace::kGone);
   (void)folder_.write("lock", "pid 999999999 on " + host_name() + "\n");
   const UnansweredRun gone = look_at_unanswered(folder_.path());

@@ -8,7 +8,7 @@
 namespace gangway {
 namespace {
 
-/// Handles are places in a log of releases that the test owns.
+/// A handle is an index into the test's log of releases.
 void note_release(std::vector<int>* log) { log->push_back(1); }
 using Logged = UniqueHandle<std::vector<int>*, note_release>;
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway bench allreduce` at sizes too small to measure: it runs, and a wrong sum does not pass.
+"""Runs `gangway bench allreduce` at sizes too small to measure: it must run, and refuse a wrong sum.
 
     GANGWAY_BIN=build/release/bin allreduce.py [unittest arguments]
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway bench checkpoint` at sizes too small to measure: it runs, and leaves nothing behind.
+"""Runs `gangway bench checkpoint` at sizes too small to measure: it must run, and leave no file behind.
 
     GANGWAY_BIN=build/release/bin checkpoint.py FOLDER_ON_A_DISK [unittest arguments]
 """

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Emulated trainings of every shape of layout come to their end, and take what their work takes.
+// Emulated trainings of every shape of layout end, and take the time of their work.
 #include <gtest/gtest.h>
 
 #include "bench/plan/emulated_jobs.hpp"

@@ -42,7 +42,7 @@ TEST(BusBandwidth, CountsWhatEachWorkerMustMove) {
 
 TEST(MemoryFloor, IsThePartOfTheCopyThatAReductionCannotSpare) {
   EXPECT_DOUBLE_EQ(memory_floor(2, 4.0),
-                   3.0);  // one size read and half a size written, of two that the copy moved
+                   3.0);  // reads one size and writes half a size; the copy moved two sizes
   EXPECT_DOUBLE_EQ(memory_floor(4, 4.0), 2.5);
 }
 

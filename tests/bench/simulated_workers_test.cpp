@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Thousands of workers, simulated: how what a coordinator sends and decides grows with them.
+// Simulates thousands of workers: how a coordinator's messages and decisions grow with them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ TEST(SimulatedWorkers, StartWithFourMessagesEachAndBytesThatGrowAsTheyDo) {
            static_cast<double>(few.to_workers().at(kind).bytes);
   };
   EXPECT_LT(growth("Welcome"), 1.05 * kMany / kFew);
-  // A snapshot's holders are one entry a host, a few bytes of those.
+  // A snapshot's holders take one entry of a few bytes per host.
   EXPECT_LT(many.to_workers().at("Begin").bytes / kMany,
             20U * kMany / SimulatedJob::kWorkersPerHost);
   EXPECT_LT(static_cast<double>(bytes_of(many.from_workers())),

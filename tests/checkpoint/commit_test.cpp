@@ -32,7 +32,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-/// A temporary of step 5 with two files, and its manifest.
+/// A temporary folder of step 5 with two files, and its manifest.
 struct Parts {
   ScratchFolder folder{"/dev/shm"};
   Manifest manifest = sample_manifest(5);
@@ -138,7 +138,7 @@ TEST(Commit, OfAnEqualStepKeepsTheFirst) {
   EXPECT_THAT(names_in(parts.folder.path()), ElementsAre("step-000000005"));
 }
 
-/// Of a kernel, or a file system, without renameat2.
+/// A kernel or file system without renameat2.
 class DiskOfAnotherAge : public PosixFileSystem {
  public:
   int rename_to_new(const fs::path& /*from*/, const fs::path& /*to*/) const override {
@@ -193,7 +193,7 @@ TEST(Commit, TakesOnlyATemporaryOfItsStep) {
 TEST(Commit, OfASaveThatFailedCanBeTriedAgain) {
   Parts parts;
   discard_temporary(parts.temporary);
-  discard_temporary(parts.temporary);  // gone already: no matter
+  discard_temporary(parts.temporary);  // a missing folder is no error
   EXPECT_THAT(names_in(parts.folder.path()), IsEmpty());
   EXPECT_EQ(commit_sample(parts.folder.path(), 5).filename(), "step-000000005");
 }

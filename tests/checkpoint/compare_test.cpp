@@ -31,7 +31,7 @@ OwnedTensor floats(const std::string& name, const std::vector<float>& values) {
 
 class Compare : public ::testing::Test {
  protected:
-  /// Differences of two checkpoints of one step in folders of their own.
+  /// Returns the differences of two checkpoints of one step, each in its own folder.
   std::vector<TensorDifference> compare(const std::vector<OwnedTensor>& a,
                                         const std::vector<OwnedTensor>& b) {
     return compare_checkpoints(commit_in_pieces(first.path(), a, sample_manifest(1), 1),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The power is cut at every call of a save, a repair and a copy of snapshots, and every call fails
-// once: what is whole stays, nothing damaged passes for whole, the next attempt succeeds.
+// Cuts the power at every call of a save, a repair and a copy of snapshots. Lets every call fail
+// once. Complete states must survive, damaged ones must not load, the next attempt must succeed.
 #include <cerrno>
 #include <functional>
 #include <map>
@@ -40,13 +40,13 @@ using ::testing::StartsWith;
 
 constexpr std::uint64_t kChances = 4;  // torn states of the disk for each cut
 
-/// How a deed came to its end, and its disk.
+/// The end of a deed, and the state of its disk.
 struct End {
-  bool is_done = false;     ///< the deed itself
-  bool is_in_order = true;  ///< the disk took all changes, or none, of those that were not synced
+  bool is_done = false;     ///< whether the deed returned without an error
+  bool is_in_order = true;  ///< the disk took all unsynced changes, or none
 };
 
-/// What is done to a folder, and what has to hold of what is left of it.
+/// A tested operation on a folder, with the requirements on the folder that it leaves.
 struct Deed {
   std::function<void(const fs::path& root)> prepare;
   std::function<void(const fs::path& root, const FileSystem& disk)> act;
@@ -57,7 +57,7 @@ class CrashPoints : public ::testing::Test {
  protected:
   fs::path fresh() { return memory_.path() / std::to_string(number_++); }
 
-  /// A disk on which the deed was done as far as it goes; whether it came to its end.
+  /// A disk after an attempt at the deed, which may have failed.
   struct Attempt {
     fs::path root;
     std::unique_ptr<ForgetfulDisk> disk;
@@ -87,7 +87,7 @@ class CrashPoints : public ::testing::Test {
     fs::remove_all(left);
   }
 
-  /// Cuts the power before each call, and after the last. @return how many calls there are
+  /// Cuts the power before each call and after the last. @return the number of calls
   int cut_everywhere(const Deed& deed) {
     for (int call = 0;; ++call) {
       SCOPED_TRACE("cut before call " + std::to_string(call));
@@ -107,7 +107,7 @@ class CrashPoints : public ::testing::Test {
     }
   }
 
-  /// Lets each call fail once: one line names the place, and a cut behind it costs nothing.
+  /// Lets each call fail once: the error names the place, and a later power cut loses nothing.
   void fail_everywhere(const Deed& deed, int calls) {
     const std::vector<int> errors{EIO, ENOSPC, EDQUOT, EROFS, EACCES};
     for (int call = 0; call < calls && !HasFailure(); ++call) {
@@ -126,7 +126,7 @@ class CrashPoints : public ::testing::Test {
     }
   }
 
-  /// Signals and short transfers change nothing.
+  /// Signals and short transfers must change nothing.
   void interrupt(const Deed& deed) {
     for (const Fault::Kind kind : {Fault::Kind::kInterrupt, Fault::Kind::kDribble}) {
       const Attempt interrupted = attempt(deed, {.kind = kind, .call = -1});
@@ -136,7 +136,7 @@ class CrashPoints : public ::testing::Test {
     }
   }
 
-  /// @param least  calls of the deed: fewer, and the disk was passed by
+  /// @param least  calls of the deed; fewer mean that it bypassed the disk
   void try_everything(const Deed& deed, int least) {
     const int calls = cut_everywhere(deed);
     EXPECT_GE(calls, least);
@@ -145,7 +145,7 @@ class CrashPoints : public ::testing::Test {
   }
 
  private:
-  ScratchFolder memory_{"/dev/shm"};  // thousands of files: not to a disk
+  ScratchFolder memory_{"/dev/shm"};  // in memory, because it gets thousands of files
   int number_ = 0;
 };
 
@@ -160,7 +160,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 fs::path checkpoints_in(const fs::path& root) { return root / "run" / "checkpoints"; }
 
-/// A save as the workers and the coordinator make it.
+/// Saves as the workers and the coordinator do.
 void save(const fs::path& checkpoints, std::int64_t step, const FileSystem& disk) {
   const fs::path temporary = begin_checkpoint(checkpoints, step, disk);
   try {
@@ -185,7 +185,7 @@ void save(const fs::path& checkpoints, std::int64_t step, const FileSystem& disk
   }
 }
 
-/// After a cut no process lives that had begun a temporary.
+/// Marks the owners of temporary folders as dead, as after a cut.
 void bury_owners(const fs::path& checkpoints) {
   for (const auto& entry : fs::directory_iterator(checkpoints)) {
     const fs::path owner = entry.path() / kOwnerName;
@@ -197,7 +197,7 @@ void bury_owners(const fs::path& checkpoints) {
   }
 }
 
-/// A save of step 3 in a folder of checkpoints, and the next.
+/// Saves step 3 into a folder of checkpoints, then another step.
 class SaveCrashPoints : public CrashPoints {
  protected:
   SaveCrashPoints() {
@@ -206,7 +206,7 @@ class SaveCrashPoints : public CrashPoints {
     }
   }
 
-  /// `steps` are there already.
+  /// `steps` are saved before.
   [[nodiscard]] Deed saving(std::vector<std::int64_t> steps) {
     return {.prepare =
                 [this, steps](const fs::path& root) {
@@ -235,7 +235,7 @@ class SaveCrashPoints : public CrashPoints {
     std::vector<std::string> lines;
     const std::optional<Found> found = newest_valid(
         checkpoints, [&](std::string line) { lines.push_back(std::move(line)); },
-        Depth::kStructure);  // its contents below, with those of the others
+        Depth::kStructure);  // contents are checked below
     const std::int64_t step = found ? found->step : 0;
     EXPECT_THAT(step, AnyOf(committed_ ? 3 : before, 3));
     EXPECT_THAT(lines, IsEmpty());
@@ -289,7 +289,7 @@ TEST_F(SaveCrashPoints, OfASaveOverADamagedOneOfTheSameStepLeaveTheOlderOrTheNew
   try_everything(deed, 40);
 }
 
-/// A checkpoint of two damaged files, and a copy of it that is sound.
+/// A checkpoint with two damaged files, and a sound copy of it.
 class RepairCrashPoints : public CrashPoints {
  protected:
   RepairCrashPoints() {
@@ -334,7 +334,7 @@ class RepairCrashPoints : public CrashPoints {
 
 TEST_F(RepairCrashPoints, LeaveEachFileAsItWasOrSound) { try_everything(repairing(), 14); }
 
-/// Two snapshots in memory that are copied to the disk.
+/// Copies two snapshots from memory to the disk.
 class CopyCrashPoints : public CrashPoints {
  protected:
   [[nodiscard]] Deed copying() const {

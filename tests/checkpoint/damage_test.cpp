@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Damage of every kind to a committed checkpoint: all of it must be found, none may crash or pass.
+// Every kind of damage to a committed checkpoint must be found, and none may crash the reader.
 #include <random>
 
 #include <fcntl.h>
@@ -36,7 +36,7 @@ class Damage : public ::testing::Test {
     return checkpoint_error_of([this] { (void)verify_checkpoint(checkpoint); }).empty();
   }
 
-  /// Inverts one bit in place; called twice it restores.
+  /// Inverts one bit in place; a second call restores it.
   static void flip(const fs::path& path, std::uint64_t bit) {
     const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     ASSERT_GE(fd, 0);
@@ -54,7 +54,7 @@ class Damage : public ::testing::Test {
     flip(path, bit);
   }
 
-  ScratchFolder folder{"/dev/shm"};  // thousands of writes: not to a disk
+  ScratchFolder folder{"/dev/shm"};  // in memory, because it gets thousands of writes
   fs::path checkpoint;
 };
 
@@ -118,7 +118,7 @@ TEST_F(Damage, AppendedBytesAreFound) {
 }
 
 TEST_F(Damage, ZeroedPagesAreFound) {
-  // What some file systems leave after a power cut: right sizes, no content.
+  // Some file systems leave this after a power cut: right sizes, no content.
   const fs::path path = checkpoint / worker_file_name(1, 2);
   const std::string sound = read_text(path);
   for (std::size_t page = 0; page * 4096 < sound.size(); ++page) {

@@ -75,7 +75,7 @@ TEST(Digest, ChangesWithNumericsStepNameTypeShapeAndEveryBit) {
 }
 
 TEST(Digest, OfAFixedStateIsThisForEver) {
-  // A change here is a change of what the digest means: raise its version and say so in
+  // If this digest changes, its meaning has changed: raise its version and say so in
   // docs/checkpoint-format.md.
   const std::vector<OwnedTensor> state = {
       {.name = "a", .type = ElementType::kU8, .shape = {2}, .bytes = {std::byte{1}, std::byte{2}}}};

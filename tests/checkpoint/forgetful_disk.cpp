@@ -25,14 +25,14 @@ struct Change {
   std::shared_ptr<Node> node;
 };
 
-/// A file or a folder, whatever its name.
+/// A file or a folder, independent of its name.
 struct Node {
-  // Of a file.
+  // Members of a file.
   std::string synced;
   std::string written;
   std::size_t position = 0;
-  bool is_lost = false;  ///< a sync failed: the kernel calls its pages clean all the same
-  // Of a folder.
+  bool is_lost = false;  ///< a sync failed, but the kernel marks the pages clean
+  // Members of a folder.
   bool is_folder = false;
   std::map<std::string, std::shared_ptr<Node>> synced_names;
   std::map<std::string, std::shared_ptr<Node>> names;
@@ -117,7 +117,7 @@ struct ForgetfulDisk::State {
   bool is_off = false;
   std::vector<std::string> synced_twice;
 
-  /// Whether the call that begins now fails; errno is set then. @throws PowerCut
+  /// Returns whether the current call fails, with errno set. @throws PowerCut
   bool fails(Signals signals = Signals::kWait) {
     const bool is_here = calls++ == fault.call;
     if (is_off || (is_here && fault.kind == Fault::Kind::kFail)) {
@@ -144,7 +144,7 @@ struct ForgetfulDisk::State {
     }
     return *node;
   }
-  /// Makes a call that changes the names of a folder, and follows it.
+  /// Makes a call that changes the names of a folder, and records the change.
   template <typename Call>
   int change(const fs::path& path, Call call, Change change) {
     if (fails() || call() != 0) {
@@ -239,7 +239,7 @@ int ForgetfulDisk::sync(const FileDescriptor& file) const {
 
 int ForgetfulDisk::close(FileDescriptor file) const {
   state_->open.erase(file.get());
-  const bool is_failure = state_->fails();  // the descriptor is free all the same
+  const bool is_failure = state_->fails();  // a failed close() frees the descriptor too
   return is_failure ? -1 : PosixFileSystem::close(std::move(file));
 }
 

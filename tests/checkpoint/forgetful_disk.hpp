@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A disk for tests: at a chosen call the call fails, or the power is cut; after a cut it holds what
-// was synced, and of the rest what the test chooses (after leveldb's fault injection).
+// A disk for tests: a chosen call fails, or the power is cut at it. After a cut the disk holds
+// synced data, and a chosen part of the rest (after leveldb's fault injection).
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,29 @@
 
 namespace gangway::checkpoint {
 
-/// Thrown by the call at which the power is cut. All calls after it do nothing and fail.
+/// Thrown by the call at which the power is cut. Later calls do nothing and fail.
 struct PowerCut {};
 
-/// What happens to the calls that a test makes.
+/// The fault that a test injects into calls.
 struct Fault {
   enum class Kind {
     kNone,
     kCut,        ///< the power is cut before call `call`
     kFail,       ///< call `call` fails with `error`
     kInterrupt,  ///< every other call that a signal may interrupt fails with EINTR
-    kDribble,    ///< as kInterrupt, and a write or read moves a third of what it is asked for
+    kDribble,    ///< as kInterrupt, and a write or read moves a third of its bytes
   };
   Kind kind = Kind::kNone;
-  int call = 0;  ///< the first is 0
+  int call = 0;  ///< counted from 0
   int error = 0;
 };
 
-/// Which of the unsynced writes and names are on the disk after a cut.
+/// Chooses the unsynced writes and names that survive a cut.
 class Survival {
  public:
   [[nodiscard]] static Survival of_nothing() { return Survival(Mode::kNothing, 0); }
   [[nodiscard]] static Survival of_everything() { return Survival(Mode::kEverything, 0); }
-  /// Any subset of the names in any order; files torn at any place.
+  /// Any subset of the names in any order; files torn at random places.
   [[nodiscard]] static Survival by_chance(std::uint64_t seed) {
     return Survival(Mode::kChance, seed);
   }
@@ -52,18 +52,18 @@ class Survival {
   std::mt19937_64 random_;
 };
 
-/// Carries calls out on real files below `root`, and keeps in memory what is durable of them. One
+/// Executes calls on real files below `root`, and records in memory which data are durable. One
 /// thread.
 class ForgetfulDisk : public PosixFileSystem {
  public:
-  /// What lies in `root` now is durable.
+  /// The present content of `root` is durable.
   explicit ForgetfulDisk(const std::filesystem::path& root, Fault fault = {});
   ~ForgetfulDisk() override;
 
   [[nodiscard]] int calls() const;
-  /// Files that were synced or renamed after a sync of them had failed: their data are lost.
+  /// Returns files that were synced or renamed after their sync had failed: their data are lost.
   [[nodiscard]] std::vector<std::string> synced_twice() const;
-  /// Writes what the disk holds after a cut at this moment to the new folder `target`.
+  /// Writes the disk's content after a cut at this moment to the new folder `target`.
   void leave(const std::filesystem::path& target, Survival survival) const;
 
   FileDescriptor create(const std::filesystem::path& path, mode_t mode) const override;

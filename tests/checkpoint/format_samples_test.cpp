@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checkpoints that earlier programs wrote, kept as they wrote them: they load for ever.
+// Checkpoints that earlier releases wrote, unchanged: every later release must load them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of sample_state(7), whatever it is stored in.
+/// Digest of sample_state(7) in any format.
 constexpr const char* kDigest = "9a66f8375314d37e3f0babf6a6c8ad02";
 
 fs::path sample(int version) {

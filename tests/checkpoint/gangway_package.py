@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""share/python/gangway reads the kept samples of all formats to the digest that the programs make of them, and refuses what is
-damaged, missing or another program's in one line."""
+"""share/python/gangway reads the stored samples of all formats with the programs' digests. It refuses damaged, missing and
+foreign files in one line."""
 import json
 import re
 import shutil
@@ -42,7 +42,7 @@ class Samples(unittest.TestCase):
 
     def test_both_ways_of_hashing_are_one(self):
         content = bytes(range(256)) * 9
-        self.assertEqual(xxh3._Hasher().hexdigest(), "99aa06d3014798d86001c324468d497f")  # as xxh128sum of nothing
+        self.assertEqual(xxh3._Hasher().hexdigest(), "99aa06d3014798d86001c324468d497f")  # xxh128sum of no bytes
         whole, parts = xxh3._Hasher(), xxh3._Hasher()
         whole.update(content)
         for begin in range(0, len(content), 100):
@@ -57,7 +57,7 @@ class Samples(unittest.TestCase):
             first, second = one.tensor(name), two.tensor(name)
             self.assertEqual((first.dtype, first.shape), (second.dtype, second.shape), name)
             if first.dim() > 0:
-                self.assertTrue(first.view(torch.uint8).equal(second.view(torch.uint8)), name)  # some are no numbers
+                self.assertTrue(first.view(torch.uint8).equal(second.view(torch.uint8)), name)  # bits, because some values are NaN
             self.assertEqual(list(second.shape), next(entry["shape"] for entry in two.manifest["tensors"] if entry["name"] == name))
 
     def test_each_flipped_byte_of_a_tensor_is_found(self):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every way in which a header can lie, each refused with a message that names the file and, where
-// there is one, the tensor.
+// Every kind of false header is refused, with a message that names the file and, if possible, the
+// tensor.
 #include <ostream>
 
 #include <gmock/gmock.h>

@@ -38,7 +38,7 @@ Manifest complete_manifest() {
   return manifest;
 }
 
-/// Replaces the seal by the right one, as another program that writes this format would.
+/// Replaces the seal by the right one, as another writer of this format would.
 std::string resealed(const ordered_json& document) {
   std::string text = document.dump(2) + "\n";
   const std::size_t place = text.rfind("\"seal_xxh3_128\": \"");

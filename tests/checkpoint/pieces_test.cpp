@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tensors spread over the workers' files in pieces, written and read back.
+// Writes and reads tensors whose pieces are spread over the workers' files.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// More than a file of one chunk can hold, in tensors whose pieces cross chunks.
+/// A state larger than a file of one chunk, with tensors whose pieces cross chunks.
 std::vector<OwnedTensor> large_state() {
   std::vector<OwnedTensor> state = sample_state(3);
   state.push_back(make_tensor("large", ElementType::kF32, {1'300'000}, 1));
@@ -169,7 +169,7 @@ TEST(Pieces, ThatAreDamagedAreNamedWithFileTensorAndChunk) {
                 stored.read_chunks(chunks, [](const StoredChunk&, std::span<const std::byte>) {});
               }),
               HasSubstr(place));
-  // What is elsewhere can still be read.
+  // Tensors outside of the damaged chunk can still be read.
   std::vector<std::byte> bias(64);
   stored.read_row_major(stored.require("generator.0.bias"), bias);
 }
@@ -200,7 +200,7 @@ TEST(Pieces, KeepTheHashThatTheCallerHas) {
   manifest.files = {
       {.name = report.name, .worker = 0, .bytes = report.bytes, .xxh3_128 = report.xxh3_128}};
   const fs::path path = commit_checkpoint(temporary, manifest);
-  // The bytes changed between the copy and the write: verification sees it.
+  // The bytes changed between the copy and the write; verification notices it.
   EXPECT_THAT(checkpoint_error_of([&] { (void)verify_checkpoint(path); }),
               HasSubstr("worker-0000-of-0001.safetensors: tensor 't': elements 0 to 8 hash to"));
 }

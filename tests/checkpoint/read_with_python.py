@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Reads our files with the `safetensors` package, as any user would: names, types, shapes, values and metadata; and puts
-the tensors together by the lines that docs/checkpoint-format.md gives for it."""
+"""Reads Gangway's files with the `safetensors` package, as users would: names, types, shapes, values and metadata. Joins
+tensors with the lines that docs/checkpoint-format.md gives."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from safetensors import safe_open
 
 
 def expected_values(tensor: dict) -> numpy.ndarray:
-    """What checkpoint_writer stores under a name at step 3, in stored order."""
+    """Returns the values that checkpoint_writer stores under a name at step 3, in stored order."""
     index = int(tensor["name"].split(".")[1])
     values = (numpy.arange(numpy.prod(tensor["shape"])) + 3 * 31 + index * 7).astype(numpy.float32)
     if tensor["order"] == "channels-last":

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// A checkpoint of several chunks a file, and another of the same state.
+/// A checkpoint with several chunks per file, and another checkpoint of the same state.
 class Repair : public ::testing::Test {
  protected:
   Repair() {
@@ -75,7 +75,7 @@ TEST_F(Repair, TakesTheBytesFromAnotherLayout) {
   const fs::path temporary = write_parts(
       folder.path() / "b", state, 3, [](std::size_t i) { return static_cast<int>(i % 3); },
       manifest);
-  const fs::path other = commit_checkpoint(temporary, manifest);  // whole and row-major
+  const fs::path other = commit_checkpoint(temporary, manifest);  // whole tensors, row-major
   damage(file(0), 5000);
   damage(file(1), kChunkBytes + 5);
   EXPECT_THAT(repair_checkpoint(checkpoint, elements_of(other)).repaired, SizeIs(2));
@@ -114,7 +114,7 @@ TEST_F(Repair, LeavesAChunkThatNobodyHas) {
   damage(file(0), 20);
   const ElementSource none = [](const StoredTensor&, std::uint64_t, std::uint64_t,
                                 std::span<std::byte>) { return false; };
-  // The header shares its chunk with tensors: without them the chunk cannot be had.
+  // The header shares its chunk with tensors, so it cannot be restored without them.
   EXPECT_THAT(repair_checkpoint(checkpoint, none).left, SizeIs(1));
 }
 

@@ -87,7 +87,7 @@ TEST_F(Retention, LeavesTheTemporaryOfALivingProcess) {
 
 TEST_F(Retention, RemovesTheTemporaryOfADeadProcess) {
   Owner dead = this_process();
-  dead.start_ticks += 1;  // the process id was given to another since
+  dead.start_ticks += 1;  // another process has the process id now
   const fs::path temporary = begin_checkpoint(folder.path(), 1);
   fs::remove(temporary / kOwnerName);
   write_owner(temporary, dead);

@@ -126,7 +126,7 @@ TEST(Safetensors, FailsOnADeviceThatIsFull) {
 TEST(Safetensors, SaysHowMuchIsFreeWhenTheFileCannotFit) {
   const ScratchFolder folder;
   const std::uint64_t petabytes = std::uint64_t{1} << 52U;
-  // A record may claim borrowed bytes that nobody touches before the space is checked.
+  // A record may claim more bytes than exist: the free space is checked before they are read.
   const OwnedTensor real = make_tensor("a", ElementType::kU8, {1}, 0);
   const TensorRecord huge{.name = "a",
                           .type = ElementType::kU8,

@@ -116,7 +116,7 @@ std::vector<std::byte> channels_last(const OwnedTensor& tensor) {
 
 namespace {
 
-/// A state as memory holds it, and whose pieces are whose.
+/// A state as it lies in memory, with each worker's pieces.
 struct CutState {
   std::deque<std::vector<std::byte>> reordered;
   std::vector<std::vector<PieceRecord>> by_worker;

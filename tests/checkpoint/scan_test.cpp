@@ -29,7 +29,7 @@ using ::testing::IsEmpty;
 
 class Scan : public ::testing::Test {
  protected:
-  /// newest_valid; its warnings are collected.
+  /// Calls newest_valid and collects its warnings.
   std::optional<Found> newest() {
     return newest_valid(folder.path(),
                         [this](std::string line) { warnings.push_back(std::move(line)); });
@@ -175,7 +175,7 @@ TEST_F(Scan, LooksAsDeepAsItIsAskedTo) {
   write_text(file, content);
   std::vector<std::string> lines;
   const Warn warn = [&](std::string line) { lines.push_back(std::move(line)); };
-  // A load that verifies what it reads meets the damage itself and asks for an older one.
+  // A load verifies what it reads: it finds the damage by itself and asks for an older checkpoint.
   EXPECT_EQ(newest_valid(folder.path(), warn, Depth::kStructure)->step, 2);
   EXPECT_TRUE(lines.empty());
   EXPECT_EQ(newest_valid(folder.path(), warn, Depth::kStructure, 2)->step, 1);
@@ -203,8 +203,8 @@ TEST_F(Scan, FindsOneWhileAnotherThreadSavesAndDeletes) {
   });
   std::int64_t newest = 1;
   while (!done) {
-    // What is found may be deleted while it is read: then it is damaged, and the next look finds a
-    // newer one.
+    // The found checkpoint may be deleted while it is read. It then counts as damaged, and the next
+    // search finds a newer one.
     const std::optional<Found> found =
         newest_valid(folder.path(), [](const std::string& line) { ADD_FAILURE() << line; });
     ASSERT_TRUE(found);

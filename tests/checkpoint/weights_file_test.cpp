@@ -103,7 +103,7 @@ TEST_F(WeightsFile, OfOtherTrainingsSayNothingAboutTheOneThatBegins) {
   for (const char* name : {"generator/0/weight", "0.path_length", "main.my_augment.weight"}) {
     EXPECT_FALSE(is_of_a_training(name)) << name;
   }
-  // The file may have them where the job has none, and the other way round.
+  // These tensors may be in the file alone, or in the job alone.
   StoredState state =
       state_of({weight, make_tensor("generator/0/augment.signs", ElementType::kF32, {1}, 4)});
   (void)export_weights(state, "generator", WeightsKind::kLast, file);

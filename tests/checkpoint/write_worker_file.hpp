@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A worker's file of whole tensors.
+// Writes a worker's file of whole tensors.
 #pragma once
 
 #include <filesystem>

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A played cluster: its hosts are apart, its links are as fast as asked, and nothing of it outlives it.
+"""An emulated cluster: hosts are separate, links have the requested rate, and no process or mount survives it.
 
-    cluster_test.py [unittest arguments]        exit code 77: this machine cannot play one
+    cluster_test.py [unittest arguments]        exit code 77: this machine cannot emulate one
 """
 import os
 import shutil
@@ -16,7 +16,7 @@ from pathlib import Path
 from hosts import DEADLINE, FOLDER, RUN, inside, main, processes_within, run_cluster, start_cluster
 
 MEGABYTES = 5  # of a transfer: 0.4 s at 100 Mbit/s
-# `transfer.py receive` prints the Mbit/s at which its bytes came.
+# `transfer.py receive` prints the Mbit/s of its received bytes.
 TRANSFER = f'''
 import socket, sys, time
 if sys.argv[1] == "receive":
@@ -33,7 +33,7 @@ else:
 
 
 def leave_no_trace(test):
-    """Links and mounts of this machine are what they were."""
+    """Links and mounts of this machine are unchanged."""
     def links_and_mounts():
         links = {line.split(":")[0].strip() for line in Path("/proc/net/dev").read_text().splitlines()}
         mounts = [line.split(" - ")[-1] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
@@ -98,7 +98,7 @@ class Links(unittest.TestCase):
     def test_are_limited_in_both_directions(self):
         out = self.run_inside("100mbit", self.TRANSFER_TO + "transfer_to host2 host1; transfer_to host1 host2")
         for speed in map(float, out.split()):
-            self.assertLess(speed, 105)  # a busy machine may be as slow as it likes
+            self.assertLess(speed, 105)  # no lower limit, for busy machines
         self.assertEqual(len(out.split()), 2)
 
     def test_count_their_bytes_and_can_be_pulled_out_and_put_back(self):
@@ -120,7 +120,7 @@ except OSError: print("silence")'; }
 
 
 class Teardown(unittest.TestCase):
-    """The process namespace tells what belonged to a cluster."""
+    """Finds the processes of an ended cluster by their process namespace."""
 
     SCRIPT = 'readlink /proc/self/ns/pid; on host2 sh -c "sleep 1000 & sleep 1000" & '
 

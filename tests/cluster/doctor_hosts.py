@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway doctor --hosts` on a played cluster: what hosts have, in what they differ, and who does not answer.
+"""`gangway doctor --hosts` on an emulated cluster: the hosts' facts, their differences, and hosts without an answer.
 
-    GANGWAY_BIN=build/release/bin doctor_hosts.py [unittest arguments]        exit code 77: this machine plays no cluster
+    GANGWAY_BIN=build/release/bin doctor_hosts.py [unittest arguments]        exit code 77: no cluster can be emulated
 """
 import json
 import sys
@@ -19,7 +19,7 @@ ENVIRONMENT = 6
 
 class Hosts(Trainings):
     def test_of_one_kind_fit_one_another_and_what_differs_or_is_cut_off_is_named(self):
-        """What findings say of hosts: tests/tools/doctor_test.py."""
+        """tests/tools/doctor_test.py has the findings on hosts."""
         other = copy_programs(self.folder / "programs", ("gangway", "gangway-tools"))
         asked = (("alike", f'{GANGWAY} doctor --hostfile "$GANGWAY_CLUSTER_HOSTFILE" -v'),
                  ("json", f"{GANGWAY} doctor --hosts host1,host2 --json"),
@@ -36,7 +36,7 @@ class Hosts(Trainings):
         for number in (1, 2):
             self.assertRegex(said["alike"], rf"(?m)^host{number} .* eth0 10\.77\.0\.{number} .*ms")
         self.assertIn("the hosts fit one another", said["alike"])
-        for host in json.loads(said["json"])["hosts"]:  # one machine's clock
+        for host in json.loads(said["json"])["hosts"]:  # all hosts have one machine's clock
             self.assertLessEqual(abs(host["clock_seconds"]), host["clock_error_seconds"] + 1e-3, host)
         self.assertRegex(said["other"], rf"(?m)^host2 +{OTHER} !")
         self.assertRegex(said["other"], rf"build +bad +host2 has {OTHER}, other hosts {build_id()}: install one build")

@@ -9,7 +9,7 @@ fail() {
   exit 1
 }
 
-# Of this user: the processes whose child is the first one in a process namespace.
+# Prints this user's processes whose child is the first process of a process namespace.
 running_clusters() {
   local process
   for process in $(pgrep -u "$EUID" -f 'cluster/run [1-9]'); do

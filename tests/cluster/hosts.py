@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""tests/cluster/run as the tests of this folder call it."""
+"""Runs tests/cluster/run for the tests of this folder."""
 import os
 import subprocess
 import sys
@@ -13,7 +13,7 @@ DEADLINE = 300  # seconds; a hang is a failure
 
 
 def inside(script):
-    """A shell script as the command of a cluster; the scripts beside this file are on its path."""
+    """Makes a shell script into a cluster's command; the scripts in this folder are on its path."""
     return ["bash", "-c", f'PATH="{FOLDER}:$PATH"\n{script}']
 
 
@@ -26,7 +26,7 @@ def start_cluster(hosts, rate, command):
 
 
 def main():
-    """unittest's, where this machine can play a cluster."""
+    """Runs unittest if this machine can emulate a cluster."""
     probe = run_cluster("1", "1gbit", ["true"])
     if probe.returncode == SKIPPED:
         print(probe.stderr, end="")
@@ -35,7 +35,7 @@ def main():
 
 
 def processes_within(namespace):
-    """Of a process namespace, as /proc/self/ns/pid names it inside."""
+    """Returns the processes of a process namespace, named as in /proc/self/ns/pid."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The launcher pod of `gangway init k8s`, played: its words on one host, the worker pods' places on others. Told to go as
-Kubernetes tells it, it saves within its grace, and goes on when it is started again.
+"""The emulated launcher pod of `gangway init k8s`: its commands on one host, the worker pods on other hosts. After
+Kubernetes' SIGTERM it saves within its grace period, and resumes when it is started again.
 
-    GANGWAY_BIN=build/release/bin kubernetes.py [unittest arguments]        exit code 77: this machine plays no cluster
+    GANGWAY_BIN=build/release/bin kubernetes.py [unittest arguments]        exit code 77: no cluster can be emulated
 """
 import re
 import subprocess
@@ -25,7 +25,7 @@ PREEMPTED = 75
 
 class Launcher(Trainings):
     def launcher_words(self):
-        """What the launcher's shell runs, with the pod's places moved to where a test may write."""
+        """Returns the launcher's shell commands, with the pod's paths moved to the test's folder."""
         code, text, err = self.call(GANGWAY, "init", "k8s", RING, *SMALL, "-n", "2", "--nodes", "2", "--run", "a", "--grace",
                                     str(GRACE), "-o", "-")
         self.assertEqual(code, 0, err)
@@ -42,7 +42,7 @@ class Launcher(Trainings):
     def test_saves_within_its_grace_and_goes_on_with_the_same_numbers(self):
         words = self.launcher_words()
         self.train(RING, *SMALL, run="undisturbed", workers=1)
-        # As a container's first process does, the first shell passes SIGTERM on.
+        # The first shell passes SIGTERM on, as a container's first process does.
         self.assertEqual(set(self.probes), {"startup", "liveness", "readiness"})
         (self.folder / "probe").write_text("set -e\n" + textwrap.dedent(self.probes["liveness"]))
         first = f"""

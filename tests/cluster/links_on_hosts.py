@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway profile --hostfile` on a played cluster: what each pair of hosts has, and plans with it.
+"""`gangway profile --hostfile` on an emulated cluster: figures of each pair of hosts, and plans with them.
 
     GANGWAY_BIN=build/release/bin links_on_hosts.py [unittest arguments]
 """
@@ -49,7 +49,7 @@ class Links(Trainings):
         for host in range(3):
             self.assertEqual(set(rates[host, host]), {"shared memory", "messages within a host"})
         between = {pair: paths["messages between hosts"] for pair, paths in rates.items() if pair[0] != pair[1]}
-        # There and back again: half the time of either way.
+        # Forward and backward: half the time for each direction.
         self.assertAlmostEqual(between[0, 1] / 25e6, 1.0, delta=0.3)
         for pair in ((0, 2), (1, 2)):
             self.assertAlmostEqual(between[pair] / (2 / (1 / 25e6 + 1 / 5e6)), 1.0, delta=0.3)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A host of a running job loses its power or its cable: the run goes on by itself, on a spare host or with fewer workers, to
-the digest of a run that nobody disturbed.
+"""A host of a running job loses power or its cable. The run resumes by itself, on a spare host or with fewer workers, to
+the digest of an undisturbed run.
 
-    GANGWAY_BIN=build/release/bin lost_hosts.py [unittest arguments]        exit code 77: no cluster can be played
+    GANGWAY_BIN=build/release/bin lost_hosts.py [unittest arguments]        exit code 77: no cluster can be emulated
 """
 import json
 import sys
@@ -20,7 +20,7 @@ JOB = [EXAMPLES / "ring8.yaml", "training.kimg=60", "training.microbatches=6", "
 
 class LostHosts(Trainings):
     def play(self, cluster, workers, fault):
-        """`fault`, for a shell in the cluster, strikes once there are copies on other hosts. @return what the run said"""
+        """Runs `fault` in the cluster's shell once other hosts have copies. @return the run's output"""
         run = " ".join(map(str, [GANGWAY, "run", *JOB, "-n", workers, "--hostfile", "$GANGWAY_CLUSTER_HOSTFILE", "--run", "a"]))
         script = f'''
             {run} >said 2>&1 & job=$!

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway init slurm` and `gangway run` under a real Slurm of played hosts: what was preempted goes on with the same
-numbers, what was cancelled has saved and leaves nothing.
+"""`gangway init slurm` and `gangway run` under a real Slurm on emulated hosts. A preempted job resumes with the same
+numbers; a cancelled one has saved and leaves nothing.
 
     GANGWAY_BIN=build/release/bin slurm.py [unittest arguments]        exit code 77: Slurm does not start here
 """
@@ -21,7 +21,7 @@ SMALL = ["training.kimg=40", "training.microbatches=4", "output.pictures_kimg=0"
 LONG = [*SMALL, "training.kimg=100000"]
 WITH_SLURM = str(FOLDER / "with_slurm")
 PREEMPTED = 75
-# A shell's: waits for a line of the job's log; gives up with the job. A job that goes on has many states: SIGNALING too.
+# Shell functions: wait for a line of the job's log, until the job ends. A resumed job has many states, SIGNALING too.
 FUNCTIONS = r'''
 is_over() { case "$(state)" in COMPLETED|CANCELLED|FAILED|TIMEOUT|NODE_FAIL|OUT_OF_MEMORY|BOOT_FAIL) true ;; *) false ;; esac; }
 said() { until grep -q -- "$1" a-1.log 2>/dev/null; do ! is_over || { echo "never said $1: $(state)" >&2; return 1; }; sleep 0.05; done; }
@@ -32,7 +32,7 @@ at_end() { until ! squeue -h -o %i | grep -q .; do sleep 0.05; done; }
 
 
 def on_slurm(hosts, script):
-    """The command of a cluster of so many hosts, with a Slurm that gives each four processors."""
+    """Returns the command of a cluster of so many hosts, under a Slurm that gives each host four processors."""
     return [RUN, f"{hosts}x4", "none", "--", WITH_SLURM, str(hosts), "4", *inside(FUNCTIONS + script)]
 
 
@@ -74,7 +74,7 @@ class Batches(UnderSlurm):
         self.assertRegex(status.read_text(), r"saved at step \d+")
 
     def test_a_job_at_its_time_limit_is_requeued_by_its_own_script(self):
-        """The limit is moved so near that the warning is due."""
+        """Moves the time limit so near that the warning is due."""
         self.script_file(*LONG, "-n", "2", "--time", "10", "--grace", "60")
         code, out, err = self.on_slurm(1, '''
             sbatch a.sbatch && said "^tick 1 " || exit
@@ -102,7 +102,7 @@ class Steps(UnderSlurm):
 
 
 def main():
-    """unittest's, where this machine can play a cluster and Slurm starts on it."""
+    """Runs unittest if this machine can emulate a cluster, and Slurm starts on it."""
     probe = subprocess.run(on_slurm(1, "true"), capture_output=True, text=True, timeout=60)
     if probe.returncode == SKIPPED:
         print(probe.stderr, end="")

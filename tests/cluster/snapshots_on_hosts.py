@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Snapshots of a run on several hosts: all killed at once, or one host lost, the next start goes on from their memory
-to the digest of a run that nobody disturbed.
+"""Snapshots of a run on several hosts. After all processes are killed, or one host is lost, the next start resumes from the
+hosts' memory, to the digest of an undisturbed run.
 
-    GANGWAY_BIN=build/release/bin snapshots_on_hosts.py [unittest arguments]        exit code 77: no cluster can be played
+    GANGWAY_BIN=build/release/bin snapshots_on_hosts.py [unittest arguments]        exit code 77: no cluster can be emulated
 """
 import os
 import shutil
@@ -20,13 +20,13 @@ from train_command import PROGRAMS as PROGRAMS_FOLDER  # noqa: E402
 RING = EXAMPLES / "ring8.yaml"
 JOB = ["training.kimg=40", "training.microbatches=6", "training.batch=96", "output.pictures_kimg=0", "output.tick_kimg=1",
        "checkpoint.every_kimg=0", "checkpoint.snapshot_steps=5"]
-# Launchers and ranks of all hosts at once; names as the kernel cuts them off.
+# Launchers and ranks of all hosts; the kernel truncates names.
 PROGRAMS = "gangway|mpirun|orted|gangway-coordin|gangway-worker"
 KILL_ALL = f"pkill -KILL -x '{PROGRAMS}'; while pgrep -x '{PROGRAMS}' >/dev/null; do sleep 0.02; done"
 
 
 
-# Of a rank of the run.
+# Prints the process id of a rank of the run.
 PID = """
 import json, sys
 from pathlib import Path
@@ -34,7 +34,7 @@ placement = next(Path("runs").glob("*-a")) / "placement.json"
 print(json.loads(placement.read_text())["ranks"][int(sys.argv[1])]["pid"])
 """
 WIPE = "on host{} sh -c 'rm /dev/shm/gangway.snap-*'; "
-# Overwrites some of what each worker of this host has taken itself.
+# Overwrites a part of each own snapshot of this host's workers.
 DAMAGE = """
 from pathlib import Path
 for slot in Path("/dev/shm").glob("gangway.snap-*-r0-*"):
@@ -55,13 +55,13 @@ class OnHosts(Trainings):
     gangway = GANGWAY
 
     def start(self, name, workers, hosts, slots=1, words=()):
-        """A start of the run, for a shell in the cluster; its words go to the file `name`."""
+        """Returns the shell command of a start of the run; its output goes to the file `name`."""
         (self.folder / f"{name}.hosts").write_text("".join(f"{host} slots={slots}\n" for host in hosts))
         return " ".join([self.gangway, "run", str(RING), "-n", str(workers), "--hostfile", f"{name}.hosts", "--run", "a", *self.job,
                          *words, f">{name} 2>&1"])
 
     def play(self, cluster, first, fault, second):
-        """The first start is disturbed once there are copies on other hosts, and some steps after them."""
+        """Disturbs the first start some steps after other hosts have copies."""
         script = f'''
             {self.start("first", *first)} & job=$!
             until grep -q "^tick {self.tick} " first; do kill -0 $job || exit 1; sleep 0.02; done
@@ -123,11 +123,11 @@ class Snapshots(OnHosts):
         self.assertEqual(self.digest("a"), self.whole, said["second"])
 
 class Kept(OnHosts):
-    """A run fails, its hosts' memory is wiped, and their disk is so slow that what is kept takes longer than a launcher would
-    wait for processes that hang."""
+    """Lets a run fail, wipes its hosts' memory, and slows their disk, so that storing the snapshots takes longer than a launcher
+    would wait for hanging processes."""
 
     job = [*JOB, "training.kimg=24"]
-    wait_ms = 1200  # for each sync, of 8 MiB at most
+    wait_ms = 1200  # for each sync of up to 8 MiB
     tick = 15
 
     def setUp(self):
@@ -144,7 +144,7 @@ class Kept(OnHosts):
 
     def test_what_three_hosts_keep_is_whole_however_slow_their_disk_is(self):
         three = (3, ["host1", "host2", "host3"])
-        (self.folder / "pid.py").write_text(PID)  # the hosts share one process namespace: not by name
+        (self.folder / "pid.py").write_text(PID)  # by id, because the hosts share a process namespace
         fault = f"kill -KILL $({sys.executable} pid.py 2); wait $job; " + "".join(WIPE.format(number) for number in (1, 2, 3))
         began = time.monotonic()
         said = self.play("3", three, fault, three)
@@ -154,7 +154,7 @@ class Kept(OnHosts):
               f"{time.monotonic() - began:.0f} s in all")
 
     def play(self, cluster, first, fault, second):
-        # What is kept goes as soon as the next start has a snapshot of its own: weighed before that.
+        # Measures the stored snapshots before the next start removes them.
         fault += " du -sb runs/*/snapshots | cut -f1 >kept_bytes"
         return super().play(cluster, first, fault, second)
 
@@ -163,7 +163,7 @@ class Kept(OnHosts):
 
 
 class KeptLarge(Kept):
-    """0.9 GB of state, 310 MB a host, at 100 MB/s: the widest that a job may name."""
+    """Runs a job of 0.9 GB of state, 310 MB per host, at 100 MB/s: the widest allowed model."""
 
     wait_ms = 80
     tick = 14

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The verbs of docs/control.md on a job of a played cluster: from the first host by its socket, from another by TCP with
-TLS; they reach the workers of all hosts, and change no bit.
+"""The verbs of docs/control.md on a job of an emulated cluster: from the first host by its socket, from another host by TCP
+with TLS. They reach the workers of all hosts, and change no bit.
 
-    GANGWAY_BIN=build/release/bin steered_on_hosts.py [unittest arguments]        exit code 77: this machine plays no cluster
+    GANGWAY_BIN=build/release/bin steered_on_hosts.py [unittest arguments]        exit code 77: no cluster can be emulated
 """
 import sys
 from pathlib import Path
@@ -19,7 +19,7 @@ JOB = ["training.kimg=200", "training.microbatches=4", "output.pictures_kimg=0",
        "checkpoint.every_kimg=0"]
 PREEMPTED = 75
 OTHERS_REACH = "subjectAltName=IP:10.77.0.1"  # host1
-# A shell's: waits for a line of the job, and gives up with it.
+# A shell function: waits for a line of the job, until the job ends.
 SAID = 'said() { until grep -q -- "$1" said; do kill -0 $job || return 1; sleep 0.05; done; }'
 
 
@@ -29,7 +29,7 @@ class Steered(Certificates, Trainings):
         self.undisturbed = self.digest_alone(RING, *JOB)
 
     def steer(self, script, *arguments, workers=2):
-        """What is said, a line a command, on two hosts of so many slots; the job is started by `start`."""
+        """Returns the output, a line per command, on two hosts of so many slots; `start` starts the job."""
         start = " ".join([GANGWAY, "run", str(RING), "-n", str(workers), "--hostfile", '"$GANGWAY_CLUSTER_HOSTFILE"', "--run a",
                           *JOB, *arguments])
         begin = f'{SAID}\nstart() {{ {start} >>said 2>&1 & job=$!; }}\nstart; said "^tick 1 " || exit 1\n'
@@ -44,7 +44,7 @@ class Steered(Certificates, Trainings):
 
 
 class Verbs(Steered):
-    # $from: how a host is entered
+    # $from: command that enters a host
     SCRIPT = """
         $from gangway pause a && $from gangway checkpoint a --pin --wait 60 && $from gangway status a --json &&
         $from gangway resume a && $from gangway stop a || exit 1

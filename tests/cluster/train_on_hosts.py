@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway run --hostfile` on a played cluster: the digest of one host, the workers in their places, and clear words
-when a host is not ready.
+"""`gangway run --hostfile` on an emulated cluster: the digest of one host, the workers' placement, and messages on hosts
+that are not ready.
 
-    GANGWAY_BIN=build/release/bin train_on_hosts.py [unittest arguments]        exit code 77: this machine plays no cluster
+    GANGWAY_BIN=build/release/bin train_on_hosts.py [unittest arguments]        exit code 77: no cluster can be emulated
 """
 import json
 import sys
@@ -22,13 +22,13 @@ ENVIRONMENT = 6
 
 
 def run_line(run, workers, *arguments, hostfile=HOSTFILE):
-    """`gangway run` of the small job, for a shell in a cluster."""
+    """Returns the shell command of `gangway run` with the small job."""
     return " ".join([GANGWAY, "run", str(RING), "-n", str(workers), "--hostfile", hostfile, "--run", run, *SMALL,
                      *arguments])
 
 
 def places(file):
-    """(host, first micro-batch) of every worker, in the order of ranks; the coordinator's host."""
+    """Returns (host, first micro-batch) of every worker, by rank, and the coordinator's host."""
     coordinator, *workers = json.loads(file.read_text())["ranks"]
     return [(worker["host"], worker["microbatches"][0]) for worker in workers], coordinator["host"]
 
@@ -49,7 +49,7 @@ class Digests(OnHosts):
     def test_are_those_of_one_host_in_every_layout(self):
         self.train(RING, *SMALL, run="one", workers=1)
         (self.folder / "two").write_text("host1\nhost2\n")
-        exchanged = ("layout.overlap=none", "layout.check_steps=0", "checkpoint.snapshot_steps=0")  # and nothing beside
+        exchanged = ("layout.overlap=none", "layout.check_steps=0", "checkpoint.snapshot_steps=0")  # no other messages
         code, out, err = self.call_inside("2x2", " && ".join([
             run_line("data", 4), run_line("together", 2, *exchanged, hostfile="two"),
             run_line("apart", 2, *exchanged, "layout.generator='[1]'", "layout.discriminator='[2]'", hostfile="two"),
@@ -73,7 +73,7 @@ class Digests(OnHosts):
             run_line("moves", 2, "training.kimg=15", hostfile="second"), f"{placement} second.json"]))
         self.assertEqual(code, 0, out + err)
         self.assertEqual(self.digest("moves"), self.digest("one"))
-        # The coordinator takes no worker's slot, whatever the order of the hosts, and may have a host without slots for itself.
+        # The coordinator takes no worker's slot in any order of hosts, and may have its own host without slots.
         self.assertEqual(places(self.folder / "two.json"), ([("host1", 0), ("host2", 2)], "host1"))
         self.assertEqual(places(self.folder / "second.json"), ([("host2", 0), ("host2", 2)], "host1"))
 
@@ -94,7 +94,7 @@ class Tuned(OnHosts):
 
 
 class Refusals(OnHosts):
-    """Two hosts of one name: tests/launch/host_check_test.cpp; a worker of another build: tests/distributed/builds.py."""
+    """tests/launch/host_check_test.cpp has two hosts of one name; tests/distributed has a worker of another build."""
 
     def test_name_the_host_that_is_not_ready(self):
         (self.folder / "runs").mkdir()

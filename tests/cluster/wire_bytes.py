@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What each host of a played cluster sends in a training: the bytes of the formula, whatever the number of its workers.
+"""Each host of an emulated cluster sends the bytes of the formula in a training, for any number of its workers.
 
     GANGWAY_BIN=$PWD/build/release/bin wire_bytes.py [unittest arguments]        exit code 77: no cluster here
 
-The formula is written here a second time, from docs/communication.md, for the networks of examples/ring8.yaml.
+The test writes the formula of docs/communication.md independently, for the networks of examples/ring8.yaml.
 """
 import json
 import re
@@ -14,31 +14,31 @@ from train_on_hosts import RING, SMALL, OnHosts, run_line
 
 WIDTH = 512
 LATENT = 2
-TENSOR, BLOCK = 64, 4096  # elements: where a tensor may begin, and what slices are made of
+TENSOR, BLOCK = 64, 4096  # elements: tensors begin at multiples of TENSOR, slices consist of BLOCKs
 BUCKETS = 8
 FLOAT = 4  # bytes
-BATCH = 168  # images: 4 and 6 divide it
+BATCH = 168  # images; a multiple of 4 and 6
 STEPS = 4, 24
 MEBIBYTE = 2**20
-# Of what the switch counts: headers, acknowledgements, heartbeats, reports to the coordinator.
+# Share of the switch's count: headers, acknowledgements, heartbeats, reports to the coordinator.
 OVERHEAD = 0.02
 
 
 def blocks(inputs, outputs):
-    """Of the arena of a network with three hidden layers, each of which begins at the next block."""
+    """Returns the blocks of an arena of three hidden layers, each of which begins at the next block."""
     layers = ((inputs, WIDTH), (WIDTH, WIDTH), (WIDTH, WIDTH), (WIDTH, outputs))
     return sum(-(-sum(-(-size // TENSOR) * TENSOR for size in (inner * outer, outer)) // BLOCK) for inner, outer in layers)
 
 
 def slices(num_blocks, workers):
-    """Blocks of each worker, bucket by bucket. The bucket at the end is a quarter of the others."""
+    """Returns the blocks of each worker, by bucket. The last bucket is a quarter of the other ones."""
     cuts = [num_blocks * 4 * i // (4 * (BUCKETS - 1) + 1) for i in range(BUCKETS)] + [num_blocks]
     for begin, end in zip(cuts, cuts[1:]):
         yield [(end - begin) * (w + 1) // workers - (end - begin) * w // workers for w in range(workers)]
 
 
 def subtrees(held, begin, end):
-    """How many nodes of the tree over micro-batches [begin, end) make up those that are held."""
+    """Returns the number of nodes of the tree over micro-batches [begin, end) that make up the held ones."""
     if held.issuperset(range(begin, end)):
         return 1
     if held.isdisjoint(range(begin, end)):
@@ -48,7 +48,7 @@ def subtrees(held, begin, end):
 
 
 def bytes_a_step(places):
-    """By host. To each owner elsewhere its slices once a subtree, to each other host the weights once.
+    """Returns bytes by host. Slices go to each owner on other hosts once per subtree, weights to each other host once.
 
     places: (host, its micro-batches) of each worker
     """
@@ -73,7 +73,7 @@ class WireBytes(OnHosts):
         return [(worker["host"], range(*worker["microbatches"])) for worker in workers]
 
     def sent_by_hosts(self, cluster, run, *arguments):
-        """In a run on a cluster of its own: what the switch has counted, by host; and what the workers have counted."""
+        """Runs on a new cluster. Returns the switch's counts by host, and the workers' counts."""
         hosts, _, slots = cluster.partition("x")
         lines = ["set -e", run_line(run, int(hosts) * int(slots), *arguments)]
         lines += [f"bytes host{number}" for number in range(1, int(hosts) + 1)]
@@ -88,8 +88,8 @@ class WireBytes(OnHosts):
         few, many = STEPS
         job = [f"training.batch={BATCH}", f"training.microbatches={microbatches}", f"model.width={WIDTH}",
                "output.tick_kimg=1000", "layout.check_steps=0",
-               "checkpoint.snapshot_steps=0"]  # copies for buddies would be on the link, too
-        # No calibration, whose messages are many; and no overlap, which ends after the last tick.
+               "checkpoint.snapshot_steps=0"]  # without copies for buddies
+        # No calibration, which sends many messages; no overlap, which ends after the last tick.
         layout = [f"layout.transport={transport}", "layout.overlap=none"]
         kimg_few, kimg_many = (f"training.kimg={steps * BATCH / 1000}" for steps in STEPS)
         at_start, _ = self.sent_by_hosts(cluster, "few", *job, kimg_few, *layout)
@@ -100,7 +100,7 @@ class WireBytes(OnHosts):
         expected = bytes_a_step(self.places("many"))
         self.assertEqual(payload, many * sum(expected))
         for before, after, formula in zip(at_start, at_end, expected, strict=True):
-            on_link = (after - before) / (many - few)  # without what the start costs
+            on_link = (after - before) / (many - few)  # without the start's bytes
             print(f"{cluster}, {microbatches} micro-batches: {on_link:.0f} bytes a step, payload {formula}: "
                   f"{on_link / formula:.4f}")
             self.assertGreater(on_link, formula)
@@ -110,7 +110,7 @@ class WireBytes(OnHosts):
         self.check("4x1", 4, "mpi")
 
     def test_of_hosts_whose_micro_batches_are_no_whole_subtree(self):
-        self.check("3x2", 6, "hierarchical")  # (0 1) of the tree's (0 (1 2)) and (2 3) of both halves, so two sums each
+        self.check("3x2", 6, "hierarchical")  # (0 1) of the tree's (0 (1 2)), and (2 3) of both halves: two sums each
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An exchange allocates nothing: not on the lane, not on the compute thread.
+// An exchange must not allocate, neither on the lane nor on the compute thread.
 #include <barrier>
 #include <thread>
 #include <vector>
@@ -16,7 +16,7 @@
 namespace gangway::comm {
 namespace {
 
-/// Allocations of all threads in twenty exchanges of `job`, after some that are not counted.
+/// Returns the allocations of all threads in twenty exchanges of `job`, after some uncounted ones.
 int allocations_of(const ToyJob& job, const std::vector<int>& hosts,
                    WireFormat wire = WireFormat::kFp32) {
   constexpr int kWarmUp = 3;
@@ -52,7 +52,7 @@ int allocations_of(const ToyJob& job, const std::vector<int>& hosts,
   return testing::take_allocation_count();
 }
 
-TEST(Allocations, AreCountedOnEveryThread) {  // or the others would prove nothing
+TEST(Allocations, AreCountedOnEveryThread) {  // the other tests rely on this
   testing::start_counting_allocations();
   std::jthread([] { std::vector<float>(100).data()[0] = 1.0F; }).join();
   testing::stop_counting_allocations();

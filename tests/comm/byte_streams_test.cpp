@@ -20,7 +20,7 @@ using std::chrono_literals::operator""s;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Sends words to whom they are for, and keeps what comes.
+/// Sends each word to its receiver, and stores received words.
 class Letters final : public StreamEnds {
  public:
   explicit Letters(std::map<int, std::vector<std::string>> out) : out_(std::move(out)) {}

@@ -54,7 +54,7 @@ TEST(Calibration, ChoosesMessagesWhereNoMemoryIsShared) {
 
 TEST(Calibration, ComparesTheLargestSizeThatBothWereMeasuredAt) {
   Calibration calibration = within_a_host(1e-4, 3e-4);
-  calibration.paths[0].points.push_back({4U << 20U, 1.0});  // the messages ran out of time before
+  calibration.paths[0].points.push_back({4U << 20U, 1.0});  // messages have no such size
   EXPECT_EQ(choose_transport(calibration, Machines{0, 0}), TransportKind::kShm);
 }
 
@@ -87,7 +87,7 @@ TEST(Calibration, DescribesLatencyAndBandwidth) {
             "shm (shared memory 1.0 us, 10.5 GB/s; messages within a host 3.0 us, 2.1 GB/s)");
 }
 
-/// By worker, what each one holds in the end.
+/// Returns each worker's final calibration, by worker.
 std::vector<Calibration> calibrate_all(const Machines& machines,
                                        const std::optional<Calibration>& recorded) {
   const int num_workers = static_cast<int>(machines.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Workers by host, as tests of the reduction go through them.
+// Assignments of workers to hosts for tests of the reduction.
 #pragma once
 
 #include <string>

@@ -30,8 +30,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr std::uint64_t kPlan = 0xabc;
-constexpr auto kPatience = 20s;  // for what must come at once
-constexpr auto kSoon = 30ms;     // for what never comes
+constexpr auto kPatience = 20s;  // limit for events that must come at once
+constexpr auto kSoon = 30ms;     // wait for events that must not come
 
 struct Host {
   SharedFolder folder;
@@ -62,7 +62,7 @@ void await_all(const HostGroup& group, std::size_t flag, std::uint64_t value) {
   }
 }
 
-/// What `body` throws as CommError; "" if nothing.
+/// Returns the message of the CommError that `body` throws; "" if it throws none.
 template <typename Body>
 std::string comm_error_of(Body body) {
   try {
@@ -126,7 +126,7 @@ TEST(HostGroup, DoesNotLetAMemberWriteWhatIsAnothersOwn) {
     std::array<int, 2> pipe{};
     ASSERT_EQ(::pipe(pipe.data()), 0);
     ASSERT_EQ(::write(pipe[1], "x", 1), 1);
-    // The kernel refuses to write there for us, where the processor would end the process.
+    // A store there would end the process; the kernel's read() returns an error instead.
     auto* others = const_cast<float*>(group.own_memory(1 - position, 0));
     EXPECT_EQ(::read(pipe[0], others, 1), -1);
     EXPECT_EQ(errno, EFAULT);
@@ -175,7 +175,7 @@ TEST(HostGroup, WakesWhoSleepsWhenAFlagIsSet) {
   const Host host{.members = {0, 1, 2}};
   host.run([](HostMemory memory, std::size_t position) {
     HostGroup group = std::move(memory).connect(kPlan, Deadline(kPatience));
-    for (std::uint64_t round = 1; round <= 300; ++round) {  // a lost bell would cost the hour
+    for (std::uint64_t round = 1; round <= 300; ++round) {  // a lost bell would cost an hour
       const std::size_t turn = round % 3;
       if (position == turn) {
         group.publish(0, round);
@@ -283,7 +283,7 @@ TEST(HostGroup, NamesTheMemberThatAllocatedAnotherNumberOfSegments) {
   const Host host{.members = {0, 1}};
   host.run([](HostMemory memory, std::size_t position) {
     const Arena own = memory.allocate_own(16);
-    const Arena more = memory.allocate_own(position);  // of no element: it counts all the same
+    const Arena more = memory.allocate_own(position);  // an arena without elements counts too
     std::optional<Arena> one_too_many;
     if (position == 1) {
       one_too_many.emplace(memory.allocate_own(4));
@@ -378,7 +378,7 @@ TEST(HostGroup, AmongSomeOfItsWorkersAsksThemAlone) {
     own.data()[0] = static_cast<float>(position);
     HostGroup all = std::move(memory).connect(kPlan, Deadline(kPatience));
     if (position != 0) {
-      HostGroup some = all.among({5, 6, 9});  // worker 9 is of another host
+      HostGroup some = all.among({5, 6, 9});  // worker 9 is on another host
       EXPECT_EQ(some.members(), (std::vector{0, 1}));
       EXPECT_EQ(some.position(), position - 1);
       some.publish(0, 1);

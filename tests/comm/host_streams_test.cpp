@@ -25,7 +25,7 @@ using ::testing::IsEmpty;
 constexpr std::size_t kCapacity = 100;
 constexpr auto kPatience = 20s;
 
-/// Workers of a host as threads, each with streams to `peers(worker)`.
+/// Runs the workers of a host as threads, each with streams to `peers(worker)`.
 void run_host(int workers, const std::function<std::vector<int>(int)>& peers,
               const std::function<void(int, HostStreams&)>& body) {
   const gangway::testing::SharedFolder folder;
@@ -52,7 +52,7 @@ std::vector<int> the_other(int worker) { return {1 - worker}; }
 
 std::byte byte_at(std::size_t place) { return static_cast<std::byte>(place * 7 + place / 251); }
 
-/// Writes and reads streams of `total` bytes each way at once, in pieces of all sizes.
+/// Writes and reads streams of `total` bytes in both directions at once, in pieces of all sizes.
 void exchange(HostStreams& streams, int peer, std::size_t total) {
   std::size_t sent = 0;
   std::size_t received = 0;
@@ -95,7 +95,7 @@ TEST(HostStreams, KeepThoseOfSeveralWorkersApart) {
 }
 
 TEST(HostStreams, TakeNoMoreThanThereIsRoomFor) {
-  std::latch full(2);  // nothing is taken before the second write has found no room
+  std::latch full(2);  // no worker reads before the second write has found no room
   run_host(2, the_other, [&](int worker, HostStreams& streams) {
     std::vector<std::byte> bytes(2 * kCapacity, std::byte{9});
     if (worker == 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the lane drives exchanges; tasks are in lane_test.cpp.
+// The lane's exchanges; tests of its tasks are in lane_test.cpp.
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -21,10 +21,9 @@ namespace {
 using std::chrono_literals::operator""us;
 
 constexpr auto kLongIdle = std::chrono::hours(1);  // an idle period that does not end within a test
-constexpr auto kAtOnce =
-    std::chrono::seconds(20);  // how long a test waits for what must come at once
+constexpr auto kAtOnce = std::chrono::seconds(20);  // limit for events that must come at once
 
-/// Needs what it is told to need, and makes so many moves towards it.
+/// An exchange with a given need, which is done after so many moves.
 class Countdown final : public Exchange {
  public:
   explicit Countdown(Need need = Need::kMessages) : need_(need) {}
@@ -87,7 +86,7 @@ TEST(LaneExchange, TakesTurnsWithTheOthers) {
   Lane lane([] {});
   lane.attach(first);
   lane.attach(second);
-  first.begin(1'000'000'000);  // goes on longer than the test
+  first.begin(1'000'000'000);  // takes longer than the test
   second.begin(3);
   lane.wait(second);
   EXPECT_NE(first.needs(), Exchange::Need::kNothing);
@@ -192,7 +191,7 @@ TEST(LaneExchange, IsLeftAloneOnceAnythingHasFailed) {
   int rounds = 0;
   Lane lane(
       [&] {
-        if (failed && ++rounds <= 3) {  // the first may come right after the failure
+        if (failed && ++rounds <= 3) {  // the first round may follow the failure directly
           if (rounds == 1) {
             polls = exchange.polls();
           } else if (rounds == 3) {
@@ -239,7 +238,7 @@ TEST(LaneExchange, IsSeenAtOnceWhenComputeWakesALaneThatListensToTheBell) {
   const std::uint32_t silent = host.bell();
   while (host.bell() == silent && ++rounds < 1'000'000 &&
          std::chrono::steady_clock::now() < give_up) {
-    lane.wake();  // rings as soon as the lane sleeps on the bell
+    lane.wake();  // rings when the lane sleeps on the bell
     std::this_thread::yield();
   }
   EXPECT_NE(host.bell(), silent);

@@ -24,8 +24,7 @@ using std::chrono_literals::operator""us;
 using testing::HasSubstr;
 
 constexpr auto kNever = std::chrono::hours(1);  // an idle period that does not end within a test
-constexpr auto kPatience =
-    std::chrono::seconds(20);  // how long a test waits for what must come at once
+constexpr auto kPatience = std::chrono::seconds(20);  // limit for events that must come at once
 
 std::string failure_of(Lane& lane, Lane::Ticket ticket) {
   try {
@@ -184,7 +183,7 @@ TEST(Lane, KeepsTheFirstFailureWhenThePumpFailsLater) {
   Lane lane(
       [&] {
         if (task_failed) {
-          if (++failures == 2) {  // the first of them has been stored by now
+          if (++failures == 2) {  // the first failure is stored by now
             pump_failed.set_value();
           }
           throw std::runtime_error("second");

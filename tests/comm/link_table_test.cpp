@@ -56,7 +56,7 @@ TEST(LinkTable, RefusesWhatIsNone) {
   }
 }
 
-/// Worker 0's, of workers on these machines.
+/// Returns worker 0's table for workers on these machines.
 LinkTable measured(const std::vector<int>& machines) {
   const int num_workers = static_cast<int>(machines.size());
   LoopbackHub hub(num_workers);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The group of a worker that shares nothing.
+// The group of a worker that shares no memory with other workers.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace gangway::comm {
 
-/// Of what was laid out in `memory`.
+/// Connects the group whose arenas lie in `memory`.
 [[nodiscard]] inline HostGroup connected(HostMemory memory) {
   return std::move(memory).connect(0, Deadline(std::chrono::milliseconds(0)));
 }

@@ -23,7 +23,7 @@ using testing::SizeIs;
 
 constexpr auto kShort = 20ms;
 
-/// Worker 0 of three, which awaits one value from each of the others.
+/// Worker 0 of three, which awaits one value from each of the other workers.
 class PendingTest : public testing::Test {
  protected:
   PendingTest() {

@@ -27,8 +27,8 @@ std::vector<MicrobatchRange> all_nodes(int num_microbatches) {
   return nodes;
 }
 
-/// The fewest nodes that join to `range`, by dynamic programming over all nodes: knows nothing of
-/// the tree's shape.
+/// Returns the smallest number of nodes that join to `range`, by dynamic programming over all
+/// nodes. Does not use the tree's shape.
 int fewest(MicrobatchRange range, const std::vector<MicrobatchRange>& nodes) {
   std::vector<int> best(static_cast<std::size_t>(range.end) + 1, 1000);
   best[static_cast<std::size_t>(range.begin)] = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ranks as threads whose messages go straight from the sender's memory into the receiver's: a send
-// is done when it has been received, as with large messages of MPI, and nothing is allocated after
-// the start.
+// Ranks as threads. Messages go directly from the sender's memory into the receiver's: a send ends
+// when it is received, as with large messages of MPI. Allocates nothing after the start.
 #pragma once
 
 #include <algorithm>
@@ -33,12 +32,12 @@ class RendezvousHub {
     int from = 0;
     int to = 0;
     int tag = 0;
-    std::uint64_t number = 0;  ///< equal tags keep their order
+    std::uint64_t number = 0;  ///< orders messages with equal tags
     std::span<const std::byte> bytes;
   };
 
   int num_workers_;
-  std::mutex mutex_;  // guards the two below
+  std::mutex mutex_;  // guards the next two members
   std::vector<Post> posts_;
   std::uint64_t next_number_ = 0;
 };
@@ -75,7 +74,7 @@ class RendezvousTransport final : public Transport {
 
   [[nodiscard]] RequestId start_receive_up_to(int peer, MessageTag tag,
                                               std::span<std::byte> bytes) override {
-    return start_receive(peer, tag, bytes);  // it takes what was sent
+    return start_receive(peer, tag, bytes);  // receives the sent bytes
   }
 
   [[nodiscard]] bool done(RequestId request) override {

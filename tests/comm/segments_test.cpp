@@ -8,7 +8,7 @@
 namespace gangway::comm {
 namespace {
 
-// What Open MPI sends without asking first, less its longest header.
+// Open MPI's eager limit: larger messages need a handshake. Less its longest header.
 constexpr std::size_t kEager = 65536 - 64;
 
 std::vector<std::size_t> sizes_of(std::size_t bytes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ranks as threads of the test's own process.
+// Runs ranks as threads of the test's process.
 #pragma once
 
 #include <exception>
@@ -9,8 +9,8 @@
 
 namespace gangway::comm {
 
-/// Runs `body(rank)` for ranks 0..size-1, a thread each. Rethrows the first failure, by rank, after
-/// all have ended.
+/// Runs `body(rank)` for ranks 0..size-1, each on a thread. Rethrows the first failure, by rank,
+/// after all threads have ended.
 inline void spawn_ranks(int size, const std::function<void(int)>& body) {
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(size));
   {

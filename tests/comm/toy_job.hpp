@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A job in miniature for tests of the reduction: gradients that depend on weights, step and
-// micro-batch, a momentum optimiser for the parameters and a moving average for the statistics. Its
-// weights are a function of the job alone, so any number of workers on any transport must arrive at
-// the same bits.
+// A small job for tests of the reduction. Gradients depend on weights, step and micro-batch;
+// parameters have a momentum optimiser, statistics a moving average. The weights depend only on the
+// job, so any number of workers on any transport must get the same bits.
 #pragma once
 
 #include <algorithm>
@@ -30,16 +29,16 @@ namespace gangway::comm {
 
 enum class Clipping { kNone, kByNorm };
 
-/// Largest norm of a mean gradient; about half of what the toy gradients have, so that clipping
-/// always acts.
+/// Largest norm of a mean gradient: about half of the toy gradients' norm, so that clipping is
+/// always active.
 inline constexpr double kToyClipNorm = 5.0;
 
 struct ToyJob {
   int num_microbatches = 4;
   int num_updates = 3;
   Clipping clipping = Clipping::kNone;
-  std::int64_t scale_exponent = 0;  ///< gradients are 2^this times as large; with clipping only
-  int poisoned_step = -1;           ///< in which a gradient of the last micro-batch is infinite
+  std::int64_t scale_exponent = 0;  ///< gradients are multiplied by 2^this; only with clipping
+  int poisoned_step = -1;           ///< step with an infinite gradient in the last micro-batch
 
   [[nodiscard]] Agreement agreement() const {
     const bool clips = clipping == Clipping::kByNorm;
@@ -49,8 +48,8 @@ struct ToyJob {
   }
 };
 
-/// Thirteen blocks: tensors that fill several, that end inside one, that hold a single element;
-/// then statistics.
+/// Thirteen blocks: tensors of several blocks, of a part of one, and of a single element; then
+/// statistics.
 inline ArenaLayout toy_layout() {
   const std::vector<ArenaLayout::Tensor> parameters{
       {"dense.weight", 30'000}, {"dense.bias", 1}, {"norm.weight", 64}, {"out.weight", 14'001}};
@@ -58,7 +57,7 @@ inline ArenaLayout toy_layout() {
   return {parameters, statistics};
 }
 
-/// Ranges as a job gives them: worker w computes micro-batches [w M / W, (w + 1) M / W).
+/// Returns a job's ranges: worker w computes micro-batches [w M / W, (w + 1) M / W).
 inline std::vector<MicrobatchRange> toy_ranges(int num_microbatches, int num_workers) {
   std::vector<MicrobatchRange> ranges;
   for (int worker = 0; worker < num_workers; ++worker) {
@@ -68,8 +67,8 @@ inline std::vector<MicrobatchRange> toy_ranges(int num_microbatches, int num_wor
   return ranges;
 }
 
-/// A float of either sign between about 1e-6 and 1: sums of such values round differently in any
-/// other order.
+/// Returns a float of either sign between about 1e-6 and 1. Sums of such values round differently
+/// in any other order.
 inline float scattered(std::uint64_t key) {
   key = (key ^ (key >> 30U)) * 0xbf58476d1ce4e5b9ULL;  // SplitMix64's finaliser
   key = (key ^ (key >> 27U)) * 0x94d049bb133111ebULL;
@@ -80,8 +79,8 @@ inline float scattered(std::uint64_t key) {
   return signed_fraction * power_of_two;
 }
 
-/// Adds to `range` the gradient of one micro-batch; padding stays zero. Of the weights it needs
-/// those in `range`, and for statistics none.
+/// Adds the gradient of one micro-batch to `range`; padding stays zero. Reads only weights in
+/// `range`, and none for statistics.
 inline void add_gradient(const ArenaLayout& layout, const Arena& weights, int step, int microbatch,
                          float* gradient, ElementRange range) {
   const auto turn =
@@ -131,35 +130,35 @@ class MomentumUpdater final : public SliceUpdater {
   Arena momentum_;
 };
 
-/// What a worker ends with: the same on all workers of a job.
+/// A worker's final result, equal on all workers of a job.
 struct ToyResult {
   std::vector<float> weights;
-  std::vector<double> squared_norms;  ///< one an update, if the job clips
+  std::vector<double> squared_norms;  ///< one per update, if the job clips
   std::uint64_t bytes_sent = 0;
   int skips = 0;  ///< updates that were skipped
 };
 
-/// For what the workers of a host set up together.
+/// Limit for a host's workers to set up their memory.
 inline constexpr std::chrono::milliseconds kToyPatience{60'000};
 
 struct ToySetup {
   ToyJob job;
   std::size_t num_buckets = 3;
   std::chrono::milliseconds timeout{60'000};  ///< of an exchange
-  std::vector<int> hosts = {};                ///< by worker; empty: each its own
-  std::string token = {};                     ///< of the memory that the workers of a host share
+  std::vector<int> hosts = {};                ///< by worker; empty: a host for each
+  std::string token = {};                     ///< names the shared memory of a host's workers
   int network = 1;
   WireFormat wire = WireFormat::kFp32;
   std::function<void(const std::string&)> on_stall = {};
 };
 
-/// Names memory that nobody else has.
+/// Returns a name for shared memory that no other test uses.
 inline std::string fresh_token() {
   std::random_device random;
   return "test" + std::to_string(random()) + "x" + std::to_string(random());
 }
 
-/// What the transport's worker shares with those of its host.
+/// Makes the memory that the transport's worker shares with the workers of its host.
 inline HostMemory toy_host(const Transport& transport, const ToySetup& setup,
                            std::size_t num_networks = 2) {
   const int worker = transport.worker();
@@ -173,8 +172,8 @@ inline HostMemory toy_host(const Transport& transport, const ToySetup& setup,
        .num_flags = num_networks * kFlagsPerNetwork});
 }
 
-/// One network of a toy job on one worker. All workers make theirs, connect the memory, then
-/// `build_reducer`.
+/// One network of a toy job on one worker. All workers make their networks, connect the memory, and
+/// then call `build_reducer`.
 class ToyNetwork {
  public:
   ToyNetwork(Transport& transport, HostMemory& host, const ArenaLayout& layout, ToySetup setup)
@@ -203,7 +202,7 @@ class ToyNetwork {
                                               .on_stall = setup_.on_stall});
   }
 
-  /// The gradients of all local micro-batches, without a word to the reducer.
+  /// Computes the gradients of all local micro-batches without the reducer.
   void compute(int step) {
     for (int microbatch = own_range().begin; microbatch < own_range().end; ++microbatch) {
       float* const gradient = stack_.open_leaf();
@@ -218,8 +217,8 @@ class ToyNetwork {
     }
   }
 
-  /// The same, but in the last of them bucket after bucket becomes complete, in `order`, while
-  /// `lane` carries away those before it. @pre open
+  /// The same. In the last micro-batch the buckets become complete in `order`, while `lane`
+  /// exchanges earlier ones. @pre open
   void compute(int step, std::span<const std::size_t> order, Lane& lane) {
     const MicrobatchRange own = own_range();
     for (int microbatch = own.begin; microbatch < own.end; ++microbatch) {
@@ -240,7 +239,7 @@ class ToyNetwork {
 
   void open() { reducer_->open(setup_.job.agreement()); }
 
-  /// After an exchange.
+  /// Call it after an exchange.
   void note_norm() {
     if (reducer_->was_skipped()) {
       ++skips_;
@@ -284,7 +283,7 @@ class ToyWorker {
   ToyWorker(Transport& transport, const ArenaLayout& layout, const ToySetup& setup)
       : ToyWorker(transport, layout, setup, toy_host(transport, setup)) {}
 
-  /// Computes, and sends what can be sent without waiting.
+  /// Computes, and sends as far as possible without waiting.
   void start(int step) {
     network_.compute(step);
     network_.open();
@@ -302,7 +301,7 @@ class ToyWorker {
     network_.note_norm();
   }
 
-  /// All steps, driven by the calling thread.
+  /// Runs all steps, driven by the calling thread.
   [[nodiscard]] ToyResult run() {
     for (int step = 0; step < num_updates_; ++step) {
       start(step);
@@ -311,7 +310,7 @@ class ToyWorker {
     return network_.result();
   }
 
-  /// All steps, the exchanges driven by `lane`, the buckets becoming ready one by one in an order
+  /// Runs all steps; `lane` drives the exchanges. The buckets become ready one by one, in an order
   /// that changes from step to step and from worker to worker.
   [[nodiscard]] ToyResult run(Lane& lane, unsigned seed = 0) {
     std::mt19937 random(seed * 64 + static_cast<unsigned>(transport_.worker()));
@@ -352,7 +351,7 @@ class ToyWorker {
   ToyNetwork network_;
 };
 
-/// Equal as bits: tells 0 from -0, and a NaN equals itself.
+/// Compares bits: 0 differs from -0, and a NaN equals itself.
 inline bool same_bits(std::span<const float> a, std::span<const float> b) {
   return std::ranges::equal(std::as_bytes(a), std::as_bytes(b));
 }

@@ -83,7 +83,7 @@ TEST(TracedTransport, TellsHowLongEachMessageWasUnderWay) {
 
 TEST(ClockOffset, IsZeroOnTheFirstWorkersHostAndWithinItsErrorElsewhere) {
   LoopbackHub hub(3);
-  hub.inject([](int from, int, MessageTag) {  // an unequal way there and back is what it cannot see
+  hub.inject([](int from, int, MessageTag) {  // the clock offset cannot correct unequal delays
     return LoopbackHub::MessageFault{.delay = from == 0 ? 300us : 0us};
   });
   const std::vector<int> hosts{0, 0, 1};

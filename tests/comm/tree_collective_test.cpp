@@ -25,7 +25,7 @@ TEST(TreeCollective, BringsPartsOfAnyLengthToTheFirstAndItsWordToAll) {
     LoopbackHub hub(size);
     spawn_ranks(size, [&](int rank) {
       LoopbackTransport transport(hub, rank);
-      // In another order than that of their numbers; member p has p % 3 words, all of them p.
+      // Peers not in ascending order; member p has p % 3 words, all equal to p.
       std::vector<int> peers;
       for (int place = 0; place < size; ++place) {
         peers.push_back(size - 1 - place);

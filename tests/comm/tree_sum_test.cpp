@@ -14,7 +14,7 @@
 namespace gangway::comm {
 namespace {
 
-constexpr std::size_t kSumElements = 10'000;  // several chunks of the implementation and a rest
+constexpr std::size_t kSumElements = 10'000;  // several chunks, and a remainder
 
 using Values = std::vector<float>;
 
@@ -28,7 +28,7 @@ std::vector<Values> leaves(int num_microbatches) {
   return all;
 }
 
-/// The definition of the sum for one element.
+/// Computes the sum of one element by its definition.
 float sum_at(const std::vector<Values>& all, MicrobatchRange node, std::size_t i) {
   if (node.size() == 1) {
     return all[static_cast<std::size_t>(node.begin)][i];
@@ -64,7 +64,7 @@ TEST(TreeSum, FollowsTheTreeBitForBit) {
 }
 
 TEST(TreeSum,
-     IsNotJustAnyOrder) {  // the values do tell orders apart, or the test above would prove nothing
+     IsNotJustAnyOrder) {  // the values distinguish orders, which the test above needs
   const std::vector<Values> all = leaves(8);
   Values running(kSumElements);
   for (const Values& values : all) {

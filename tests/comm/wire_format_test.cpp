@@ -22,7 +22,7 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// A 16-bit float by its definition: `exponent_bits` after the sign, the rest mantissa.
+/// Returns a 16-bit float by its definition: sign, `exponent_bits` of exponent, mantissa.
 double value_by_definition(std::uint16_t bits, int exponent_bits) {
   const int mantissa_bits = 15 - exponent_bits;
   const int bias = (1 << (exponent_bits - 1)) - 1;
@@ -106,8 +106,7 @@ TEST_P(ShortFloatTest, RoundsToTheNearestAndTiesToEven) {
       const auto high = static_cast<std::uint16_t>((bits + 1) | sign);
       const double between = 0.5 * (value_by_definition(low, GetParam().exponent_bits) +
                                     value_by_definition(high, GetParam().exponent_bits));
-      const auto middle =
-          static_cast<float>(between);  // exact: a float has more bits, but for bf16's denormals
+      const auto middle = static_cast<float>(between);  // exact, except for bf16's denormals
       if (static_cast<double>(middle) != between) {
         continue;
       }
@@ -158,7 +157,7 @@ std::vector<std::uint16_t> words_for(WireFormat format) {
   return std::vector<std::uint16_t>(kElements / kBlockElements * words_a_block(format));
 }
 
-/// Values whose blocks are of very different size.
+/// Returns values whose blocks have very different sizes.
 std::vector<float> uneven_values(int step) {
   std::vector<float> values(kElements);
   for (std::size_t i = 0; i < kElements; ++i) {
@@ -171,7 +170,7 @@ std::vector<float> uneven_values(int step) {
 
 class WireFormatTest : public testing::TestWithParam<WireFormat> {
  protected:
-  /// What arrives of `values`, sent once with nothing left over from before.
+  /// Returns the received values for `values`, sent once without residuals.
   [[nodiscard]] static std::vector<float> arrived(const std::vector<float>& values) {
     std::vector<float> residual(kElements);
     std::vector<std::uint16_t> wire = words_for(GetParam());
@@ -233,7 +232,7 @@ TEST_P(WireFormatTest, SendsInTheEndAllThatWasToBeSent) {
   }
   double worst = 0.0;
   for (std::size_t i = 0; i < kElements; ++i) {
-    // Nothing is missing but what is still kept, up to the rounding of adding it each time.
+    // Only the residual is missing, up to the rounding of its additions.
     const double missing = meant[i] - sent[i] - static_cast<double>(residual[i]);
     worst = std::max(worst, std::abs(missing) / sizes[i]);
   }
@@ -253,7 +252,7 @@ TEST_P(WireFormatTest, CarriesInfinityAndNaNOnce) {
   EXPECT_EQ(decoded[3], kInf);
   EXPECT_TRUE(std::isnan(decoded[kBlockElements + 1]));
   EXPECT_EQ(decoded[kElements - 1], -kInf);
-  EXPECT_NEAR(decoded[4], values[4], 1e-2 * std::abs(values[4]));  // its neighbour is as ever
+  EXPECT_NEAR(decoded[4], values[4], 1e-2 * std::abs(values[4]));  // its neighbour is unchanged
   encode_sum(GetParam(), uneven_values(1), residual, wire);
   decode(GetParam(), wire, decoded);
   for (const float value : decoded) {
@@ -264,7 +263,7 @@ TEST_P(WireFormatTest, CarriesInfinityAndNaNOnce) {
 TEST_P(WireFormatTest, BringsAllToTheSameWeights) {
   std::vector<float> owners = uneven_values(0);
   std::vector<float> others = owners;
-  std::vector<float> exact = owners;  // as without rounding
+  std::vector<float> exact = owners;  // without rounding
   std::vector<float> residual(kElements);
   std::vector<std::uint16_t> wire = words_for(GetParam());
   for (int step = 1; step <= 300; ++step) {

@@ -24,12 +24,12 @@ class BlameTest : public ::testing::Test {
     }
   }
   void beat(int rank, Pulse pulse) { membership_.heartbeat(Rank(rank), pulse, now_); }
-  /// As RunCore takes a Stop in.
+  /// Handles a Stop as RunCore does.
   void complain(int rank, int accused) {
     membership_.leave(Rank(rank));
     blame_.add({.rank = Rank(rank), .accused = Rank(accused), .reason = "I waited"}, now_);
   }
-  /// The heartbeats of all that are there, then the verdict.
+  /// Beats all workers that are left, then returns the verdict.
   int verdict_after(milliseconds later) {
     now_ += later;
     for (const Member& member : membership_.members()) {
@@ -80,7 +80,7 @@ TEST_F(BlameTest, FollowsAChainWhateverComesFirst) {
 TEST_F(BlameTest, ClearsAnAccusedThatWaitsAsWellForTheOneThatDoesNot) {
   beat(2, Pulse::kWaits);
   beat(3, Pulse::kWaits);
-  complain(1, 2);  // who waits for 4, and has not yet waited for long enough to say so
+  complain(1, 2);  // worker 2 waits for 4, not yet long enough to complain
   EXPECT_EQ(verdict_after(kDecided), 4);
 }
 
@@ -90,7 +90,7 @@ TEST_F(BlameTest, WaitsForTheWordOfAnAccusedThatWaitsWhereNobodyElseIsIdle) {
   }
   complain(1, 2);
   EXPECT_EQ(verdict_after(kDecided), 0);
-  complain(2, 4);  // whose lane hangs: its compute thread waits like all the others'
+  complain(2, 4);  // worker 4's lane hangs; its compute thread waits
   EXPECT_EQ(verdict_after(milliseconds(1)), 0);
   EXPECT_EQ(verdict_after(milliseconds(5'000) - kDecided), 4);
 }
@@ -98,7 +98,7 @@ TEST_F(BlameTest, WaitsForTheWordOfAnAccusedThatWaitsWhereNobodyElseIsIdle) {
 TEST_F(BlameTest, TakesSilenceForNoWait) {
   beat(3, Pulse::kWaits);
   beat(2, Pulse::kWaits);
-  silent_ = 3;  // stopped while it waited
+  silent_ = 3;  // stopped during its wait
   verdict_after(2 * kHeartbeatPeriod);
   complain(1, 3);
   EXPECT_EQ(verdict_after(kDecided), 3);

@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 
 class Scorer : public ::testing::Test {
  protected:
-  /// A script in the place of gangway-model.
+  /// Runs a script instead of gangway-model.
   ScorerSettings settings(const std::string& script) {
     const fs::path program = folder_.path() / "program";
     write_file_atomically(program, "#!/bin/sh\n" + script + "\n");
@@ -96,7 +96,7 @@ TEST_F(Scorer, PassesOverAllButTheNewestThatWaits) {
 }
 
 TEST_F(Scorer, EndsWhatTakesTooLong) {
-  while (::waitpid(-1, nullptr, 0) > 0) {  // what tests before this one have killed
+  while (::waitpid(-1, nullptr, 0) > 0) {  // processes that earlier tests killed
   }
   ScorerSettings slow = settings("exec sleep 100");
   CheckpointScorer scorer(slow);

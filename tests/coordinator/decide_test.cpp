@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table of what follows from which facts.
+// decide() as a table: the decision for each set of facts.
 #include "coordinator/core/decide.hpp"
 
 #include <chrono>
@@ -18,7 +18,7 @@ using Act = Verdict::Act;
 
 constexpr TimePoint kNow{std::chrono::seconds(100)};
 
-/// A start in the middle of its training: 50 of 90 steps.
+/// A start in the middle of training: 50 of 90 steps are done.
 View training() {
   View view;
   view.has_begun = true;

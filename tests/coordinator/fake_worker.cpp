@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A worker that speaks the whole protocol and trains nothing: for tests of starts under mpirun.
+// A worker that speaks the whole protocol without training, for tests of starts under mpirun.
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -33,12 +33,12 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kLimit{30'000};
 constexpr milliseconds kStep{5};
-constexpr milliseconds kMeeting{120'000};  // of MPI_Init
-constexpr milliseconds kSilence{65'000};   // of the coordinator's heartbeats
+constexpr milliseconds kMeeting{120'000};  // for MPI_Init
+constexpr milliseconds kSilence{65'000};   // without heartbeats of the coordinator
 
 void nap(milliseconds duration) { (void)::poll(nullptr, 0, static_cast<int>(duration.count())); }
 
-/// Control messages straight over MPI, all on one thread.
+/// Sends control messages over MPI on one thread.
 class DirectChannel : public ControlChannel {
  public:
   explicit DirectChannel(MPI_Comm communicator) : communicator_(communicator) {}
@@ -164,7 +164,7 @@ int work(const InheritedTether& inherited) {
   comm::MpiSession mpi;
   tether.met();
   for (const int signal : {SIGUSR1, SIGUSR2, SIGTERM, SIGINT}) {
-    std::signal(signal, SIG_IGN);  // the coordinator answers signals, for all
+    std::signal(signal, SIG_IGN);  // the coordinator handles signals for all ranks
   }
   DirectChannel channel(mpi.communicator());
   const auto link = make_coordinator_link(channel);

@@ -15,7 +15,7 @@ namespace {
 using Losses = std::map<int, messages::MicrobatchLoss>;
 using MemoryReport = std::map<Rank, messages::Progress>;
 
-/// Both networks' update number `update`, of which this worker made a part.
+/// Returns this worker's part of both networks' update number `update`.
 messages::Progress part_of(std::int64_t update, const messages::UpdateSquares& squares) {
   messages::Progress progress;
   for (const int network : {0, 1}) {
@@ -79,7 +79,7 @@ TEST_F(FigureAccountingTest, RefusesPartsOfDifferentUpdatesAndUnknownNetworks) {
   EXPECT_THROW(accounting_.add_step({}, unknown), InvariantError);
 }
 
-/// Steps of figures whose sums depend on the order, micro-batches told in another one.
+/// Adds steps whose sums depend on the order, with micro-batches reported in reversed order.
 report::Tick told_of_figures(bool reversed) {
   FigureAccounting accounting({"discriminator"});
   for (int step = 0; step < 3; ++step) {

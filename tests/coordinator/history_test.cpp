@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a run goes by that has begun with another one's checkpoint.
+// The history of a run that began with another run's checkpoint.
 #include "coordinator/resume/history.hpp"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ checkpoint::Manifest manifest(std::int64_t step, const std::string& id) {
   return manifest;
 }
 
-/// One of the run's own, saved under `decisions`.
+/// Returns the manifest of a checkpoint of this run, saved under `decisions`.
 checkpoint::Manifest saved(std::int64_t step, const Decisions& decisions) {
   checkpoint::Manifest manifest;
   manifest.step = step;

@@ -21,7 +21,7 @@ using gangway::testing::spec_of;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-/// Of the default job with these keys to it with those.
+/// Returns the changes from the default job with keys `before` to it with keys `now`.
 std::string changes(const std::vector<std::string>& before, const std::vector<std::string>& now) {
   return job_changes(spec_of("", before), spec_of("", now));
 }
@@ -68,8 +68,8 @@ TEST(JobChanges, OfASectionAreThoseOfItsKeys) {
   EXPECT_EQ(job_changes(spec_of(""), now, "model."), "model.dropout 0.1, was 0");
 }
 
-/// Values of which at least one is right for the key, and not its default.
-/// @param file  that there is, and may be taken for a picture
+/// Returns values of which at least one is valid for the key and is not its default.
+/// @param file  an existing file with a PNG's signature
 std::vector<std::string> values_for(const Key& key, const std::string& file) {
   std::vector<std::string> values{"true",
                                   "7",
@@ -91,7 +91,7 @@ std::vector<std::string> values_for(const Key& key, const std::string& file) {
                                   "{decay: linear, final_factor: 0.1}",
                                   "{decay: linear, final: 0.25}"};
   std::string word;
-  for (const char character : key.allowed + ",") {  // of a choice
+  for (const char character : key.allowed + ",") {  // words of a choice
     if (character == ',' || character == ' ') {
       values.push_back(std::exchange(word, {}));
     } else {
@@ -101,13 +101,13 @@ std::vector<std::string> values_for(const Key& key, const std::string& file) {
   return values;
 }
 
-/// `before` with `key` alone changed to `now`: where that makes it another job, the key is named.
+/// Changes `key` alone from `before` to `now`. If that makes another job, its name must be listed.
 void expect_named(const Key& key, const JobSpec& before, const JobSpec& now) {
   const std::string named = job_changes(before, now);
   const bool is_another = job_fingerprint(now) != job_fingerprint(before);
   EXPECT_EQ(is_another, !named.empty());
   if (is_another) {
-    // A file is another where its content is.
+    // Files count by their content, so `key`_hash changes.
     EXPECT_THAT(named, AnyOf(HasSubstr(key.path + " "), HasSubstr(key.path + "_hash ")));
   }
   if (model_fingerprint(now) != model_fingerprint(before)) {
@@ -119,11 +119,11 @@ bool is_right(const std::vector<std::string>& words) {
   try {
     return gangway::testing::problems_of("", words).empty();
   } catch (const ConfigError&) {
-    return false;  // a file that there is not
+    return false;  // the file does not exist
   }
 }
 
-constexpr int kEnough = 4;  // changes of a key that make another job: the rest is parsing
+constexpr int kEnough = 4;  // tested changes per key; more would only test the parser again
 
 TEST(JobChanges, NamesEachKeyThatMakesAnotherJob) {
   const gangway::testing::ScratchFolder folder;

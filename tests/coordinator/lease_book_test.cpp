@@ -16,7 +16,7 @@ constexpr LeasePlan kPlan{.start_step = 0,
                           .picture_steps = 20,
                           .checkpoint_steps = {50}};
 
-/// All leases of a book whose worker does each at once.
+/// Returns all leases of a book whose worker finishes each at once.
 std::vector<Lease> run_through(LeaseBook& book) {
   std::vector<Lease> leases;
   std::int64_t done = 0;
@@ -29,7 +29,7 @@ std::vector<Lease> run_through(LeaseBook& book) {
   return leases;
 }
 
-/// Of a whole job.
+/// Returns the saved steps of a whole job.
 std::vector<std::int64_t> saved_steps(const LeasePlan& plan) {
   LeaseBook book(plan);
   book.set_step_seconds(0.001);

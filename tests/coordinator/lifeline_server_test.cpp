@@ -30,7 +30,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr int kWorkers = 2;
-constexpr milliseconds kLong{20'000};  // a machine may be busy
+constexpr milliseconds kLong{20'000};  // limit on a busy machine
 
 class LifelineServerTest : public ::testing::Test {
  protected:
@@ -53,7 +53,7 @@ class LifelineServerTest : public ::testing::Test {
     return greeting_line({.rank = Rank(rank)}, server_.address().token);
   }
 
-  /// Drives the server until `is_so`. @return whether it came to be.
+  /// Drives the server until `is_so`. @return whether that happened in time
   template <typename Condition>
   bool becomes(const Condition& is_so) {
     const auto end = std::chrono::steady_clock::now() + kLong;
@@ -63,7 +63,7 @@ class LifelineServerTest : public ::testing::Test {
     }
     return is_so();
   }
-  /// Drives the server until it has hung up on `socket`.
+  /// Drives the server until it closes `socket`.
   bool hangs_up_on(tcp::socket& socket) {
     socket.non_blocking(true);
     return becomes([&] {
@@ -181,7 +181,7 @@ TEST_F(ImpatientServerTest, KeepsAWorkerForLongerThanItsGreetingMayTake) {
   EXPECT_TRUE(server_.is_open(Rank(1)));
 }
 
-/// A process may open no more files than are open now, until this goes out of scope.
+/// Lowers the limit of open files to the files open now, for the lifetime of this object.
 class NoMoreDescriptors {
  public:
   NoMoreDescriptors() {
@@ -212,7 +212,7 @@ TEST_F(LifelineServerTest, DoesNotSpinWithoutDescriptorsAndAcceptsOnceThereAreSo
   EXPECT_TRUE(becomes([&] { return server_.is_open(Rank(1)); }));
 }
 
-/// The usual soft limit of open files, until this goes out of scope.
+/// Sets the usual soft limit of open files for the lifetime of this object.
 class UsualDescriptors {
  public:
   UsualDescriptors() {
@@ -230,7 +230,7 @@ class UsualDescriptors {
 };
 
 TEST(LifelineServer, HoldsSixHundredLifelinesWhereTheUsualLimitIsRaisedAsEachProgramDoes) {
-  constexpr int kMany = 600;  // with the workers' own ends, all in this process: 1,200
+  constexpr int kMany = 600;  // both ends are in this process: 1,200 descriptors
   const UsualDescriptors usual;
   raise_open_files();
   rlimit limit{};

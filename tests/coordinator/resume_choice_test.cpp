@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which state a start begins with, where scores or branches forbid the newest.
+// The state that a start begins with if scores or branches rule out the newest.
 #include "coordinator/resume/resume_choice.hpp"
 
 #include <string>
@@ -18,7 +18,7 @@ class ResumeChoiceTest : public ::testing::Test {
  protected:
   ResumeChoiceTest() { run_.num_workers = 1; }
 
-  /// The newest state is a snapshot of `step`, whole.
+  /// Returns an inventory whose newest state is a complete snapshot of `step`.
   [[nodiscard]] static SnapshotInventory snapshot_of(std::int64_t step) {
     SnapshotInventory inventory;
     inventory.add(WorkerIndex(0), {.step = step, .incarnation = 1, .num_workers = 1}, 0);
@@ -76,7 +76,7 @@ TEST_F(ResumeChoiceTest, TakesNoneThatTheRunTookBeforeItBranchedOff) {
     EXPECT_THAT(error.what(), ::testing::HasSubstr("begun with checkpoint aa, /runs/a, and has no "
                                                    "valid checkpoint since"));
   }
-  run_.decisions.front().start = 1;  // that of the snapshot
+  run_.decisions.front().start = 1;  // the start that took the snapshot
   EXPECT_TRUE(choose(25).snapshot);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A RunCore of two workers with messages and a clock to drive it, for the tests of this folder.
+// A RunCore of two workers, driven by messages and a clock, for the tests of this folder.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ class RunCoreTest : public ::testing::Test {
     return send(rank, messages::Hello{.host = "node-a", .process = {.pid = 100 + rank}});
   }
 
-  /// Its host holds nothing, or the parts of step 8 of these workers.
+  /// Reports that the host holds no snapshot, or these parts of step 8.
   Effects inventory(int rank, const std::vector<int>& parts = {}) {
     messages::Inventory inventory;
     for (const int part : parts) {
@@ -70,7 +70,7 @@ class RunCoreTest : public ::testing::Test {
   }
 
   void begin() { begin_at(0); }
-  /// @param step  of the state that all begin with
+  /// @param step  of the state with which all workers begin
   void begin_at(std::int64_t step) {
     for (const int rank : {1, 2}) {
       hello(rank);
@@ -98,12 +98,12 @@ class RunCoreTest : public ::testing::Test {
     return send(rank, messages::CheckpointPart{.step = step, .error = error});
   }
 
-  /// The disk of `rank` takes something of the file of `step`.
+  /// Reports that `rank` has written a part of its file of `step`.
   Effects writes(int rank, std::int64_t step) {
     return send(rank, messages::CheckpointPart{.step = step, .under_way = true});
   }
 
-  /// All steps are done, the first checkpoint is there, the last is being written.
+  /// Does all steps. The first checkpoint is committed, the last is being written.
   void train_to_the_last_save() {
     begin();
     step_to(0, 20);
@@ -112,7 +112,7 @@ class RunCoreTest : public ::testing::Test {
     keep(core_.checkpoint_committed(10, now_));
   }
 
-  /// As clock(), whatever is said meanwhile.
+  /// Advances the clock as clock() does, but past any effect.
   void wait(std::chrono::seconds later) {
     for (const TimePoint end = now_ + later; now_ < end && !core_.ended();) {
       clock(std::chrono::duration_cast<std::chrono::milliseconds>(end - now_));
@@ -134,7 +134,7 @@ class RunCoreTest : public ::testing::Test {
     goodbye(2);
   }
 
-  /// The clock goes on as the event loop drives it, without gaps.
+  /// Advances the clock in the event loop's beats, up to the first effect.
   Effects clock(std::chrono::milliseconds later) {
     constexpr std::chrono::milliseconds kBeat{500};
     Effects effects;
@@ -149,7 +149,7 @@ class RunCoreTest : public ::testing::Test {
     return without_late(keep(core_.on_clock(now_)));
   }
 
-  /// Nobody answers to what is only said of a worker that is late.
+  /// Drops the notes on late workers: no test here expects them.
   static Effects without_late(Effects effects) {
     std::erase_if(effects, [](const Effect& effect) {
       const auto* say = std::get_if<Say>(&effect);
@@ -179,7 +179,7 @@ class RunCoreTest : public ::testing::Test {
     return found;
   }
 
-  /// What was sent of this kind, to `rank`.
+  /// Returns the messages of this kind to `rank`.
   template <typename Message>
   std::vector<Message> sent(int rank) const {
     std::vector<Message> found;

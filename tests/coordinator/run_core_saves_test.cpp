@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What RunCore makes of checkpoints: asked for, failed, slow, and the last.
+// RunCore and checkpoints: requested, failed, slow, and final ones.
 #include <csignal>
 
 #include <gmock/gmock.h>
@@ -107,7 +107,7 @@ TEST_F(RunCoreTest, LeavesASaveByTheClockShortlyBeforeTheEndToTheEnd) {
   begin();
   step_to(0, 16);
   now_ += seconds(11);
-  step_to(16, 17);  // of 20: the end is 1.8 s away
+  step_to(16, 17);  // of 20 steps: the end is 1.8 s away
   EXPECT_TRUE(keep(core_.on_clock(now_)).empty());
   for (const GrantLease& lease : seen<GrantLease>()) {
     EXPECT_FALSE(lease.checkpoint_step) << "until the end";

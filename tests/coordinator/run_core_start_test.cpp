@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What RunCore has its workers begin with, and what it does where that cannot be loaded.
+// The state with which RunCore begins, and its reaction if workers cannot load it.
 #include <gmock/gmock.h>
 
 #include "tests/coordinator/run_core_fixture.hpp"
@@ -20,7 +20,7 @@ class RunCoreStart : public RunCoreTest {
     hello(1);
     hello(2);
   }
-  /// The Begins that were sent, to both workers alike.
+  /// Returns the Begin messages, which are equal for both workers.
   std::vector<messages::Begin> begins() const { return sent<messages::Begin>(1); }
   std::optional<WholeSnapshot> newest() const {
     const auto questions = seen<ChooseResumePoint>();

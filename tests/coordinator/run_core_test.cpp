@@ -21,9 +21,8 @@ using ::testing::SizeIs;
 
 TEST_F(RunCoreTest, NamesForWhomTheOthersWaitAfterThreeStepsOfTheUsual) {
   begin();
-  step_to(0, 3);  // a step takes 0.6 s
-  stall(
-      std::chrono::milliseconds(0));  // the clock has not come meanwhile: that is nobody's silence
+  step_to(0, 3);                        // a step takes 0.6 s
+  stall(std::chrono::milliseconds(0));  // the event loop itself was late
   const auto beat = [this] {
     core_.on_heartbeat(Rank(1), Pulse::kWaits, now_);
     core_.on_heartbeat(Rank(2), Pulse::kWorks, now_);
@@ -43,7 +42,7 @@ TEST_F(RunCoreTest, NamesForWhomTheOthersWaitAfterThreeStepsOfTheUsual) {
               ElementsAre(AllOf(HasSubstr("no step since step 3 for 2."),
                                 HasSubstr("0.60 s is usual: the others wait for rank 2 (host "))));
   beat();
-  EXPECT_THAT(lines_after(std::chrono::milliseconds(5000)), SizeIs(1));  // once
+  EXPECT_THAT(lines_after(std::chrono::milliseconds(5000)), SizeIs(1));  // only one line
 }
 
 TEST_F(RunCoreTest, WelcomesWithTheEpochAndGrantsOnceAllAreReady) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What RunCore does with trouble and with scores.
+// RunCore's reactions to trouble and to scores.
 #include <limits>
 #include <string>
 #include <utility>
@@ -28,19 +28,19 @@ class RunCoreTroubleTest : public RunCoreTest {
  protected:
   void use(RunCoreSettings settings) { core_ = RunCore(std::move(settings), TimePoint{}); }
 
-  /// Both workers are through `step`, the first with this loss.
+  /// Both workers report `step`, the first with this loss.
   void both(std::int64_t step, double loss) {
     now_ += std::chrono::milliseconds(600);
     progress(1, step, loss);
     progress(2, step);
   }
-  /// It has found trouble that shows when `step` is done.
+  /// `rank` reports trouble that shows at the end of `step`.
   void stop_at(int rank, std::int64_t step, const std::string& reason) {
     send(rank,
          messages::Stop{
              .exit_code = static_cast<int>(ExitCode::kDiverged), .reason = reason, .step = step});
   }
-  /// A job that saves at step 4 has done 6, and that checkpoint is still being written.
+  /// The job has saved at step 4 and done 6 steps; the checkpoint is still being written.
   void save_at_four() {
     RunCoreSettings settings = with_rollbacks(this->settings());
     settings.leases.checkpoint_steps = {4};
@@ -48,7 +48,7 @@ class RunCoreTroubleTest : public RunCoreTest {
     begin();
     step_to(0, 6);
   }
-  /// The checkpoint of `step` has got its score, and what follows of it is on the disk.
+  /// Reports the score of the checkpoint of `step`, and the recording of its consequences.
   void score(std::int64_t step, double value) {
     keep(core_.scored({.step = step, .value = value}));
     keep(core_.recorded(now_));
@@ -82,7 +82,7 @@ TEST_F(RunCoreTroubleTest, DecidesAlikeWhoeverComesFirst) {
   step_to(0, 7);
   now_ += std::chrono::milliseconds(600);
   progress(2, 8);
-  progress(2, 9, kNotFinite);  // ahead of the one whose loss was bad first
+  progress(2, 9, kNotFinite);  // reported before the earlier bad loss
   EXPECT_TRUE(seen<RecordDecisions>().empty());
   progress(1, 8, kNotFinite);
   ASSERT_EQ(seen<RecordDecisions>().size(), 1U);
@@ -160,7 +160,7 @@ TEST_F(RunCoreTroubleTest, WaitsForTheCheckpointOfAHealthyStep) {
   EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().seen, 7);
 }
 
-// Workers hold leases of several steps: what they report behind the trouble is void.
+// Workers hold leases of several steps: their reports after the trouble do not count.
 TEST_F(RunCoreTroubleTest, IgnoresTheStepsBehindTroubleWhileItWaits) {
   save_at_four();
   both(7, kNotFinite);
@@ -173,8 +173,7 @@ TEST_F(RunCoreTroubleTest, IgnoresTheStepsBehindTroubleWhileItWaits) {
   EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().seen, 7);
 }
 
-// Else a slow commit of the healthy one would leave the job with another checkpoint than a fast
-// one.
+// Otherwise the last checkpoint would depend on the speed of the healthy checkpoint's commit.
 TEST_F(RunCoreTroubleTest, CommitsNothingFromBehindTroubleWhileItWaits) {
   RunCoreSettings settings = with_rollbacks(this->settings());
   settings.leases.checkpoint_steps = {4, 8};
@@ -192,7 +191,7 @@ TEST_F(RunCoreTroubleTest, CommitsNothingFromBehindTroubleWhileItWaits) {
   EXPECT_EQ(seen<RecordDecisions>().size(), 1U);
 }
 
-// The checkpoint behind the trouble stays open: nobody who left owes it any more.
+// The checkpoint after the trouble stays open, because the workers that owe it have left.
 TEST_F(RunCoreTroubleTest, LeavesNoOtherEndToAJobWhoseRollbackIsBeingRecorded) {
   RunCoreSettings settings = with_rollbacks(this->settings());
   settings.leases.checkpoint_steps = {4, 8};
@@ -274,7 +273,7 @@ TEST_F(RunCoreTroubleTest, EndsForNothingElseWhileARollbackIsOnItsWayToTheDisk) 
   step_to(0, 9);
   both(10, kNotFinite);
   for (const int rank : {1, 2}) {
-    core_.on_lifeline_closed(Rank(rank), now_);  // each leaves for the same trouble
+    core_.on_lifeline_closed(Rank(rank), now_);  // each leaves because of the same trouble
   }
   wait(std::chrono::seconds(65));  // the disk hangs
   EXPECT_FALSE(core_.ended());
@@ -347,7 +346,7 @@ TEST_F(RunCoreTroubleTest, RemembersAtStepsWhoseStateAStartMayBeginWith) {
   use(settings);
   all_.clear();
   begin_at(8);
-  step_to(8, 10);  // which is saved
+  step_to(8, 10);  // step 10 is saved
   const auto kept = WatchHistory::parse(seen<KeepWatch>().back().text).at(10);
   ASSERT_TRUE(kept);
   EXPECT_EQ(kept->front().sizes.size(), 10U) << "as if it had never ended";
@@ -359,7 +358,7 @@ TEST_F(RunCoreTroubleTest, GoesOnCountingFromAStateInWhichALossWasBeyondItsBound
   settings.leases.total_steps = settings.ticks.total_steps = 40;
   use(settings);
   begin();
-  step_to(0, 3);  // as it should be: nothing is remembered
+  step_to(0, 3);  // normal losses: nothing is recorded
   for (std::int64_t step = 4; step <= 11; ++step) {
     both(step, 1e6);
   }

@@ -20,7 +20,7 @@ namespace {
 using gangway::testing::ScratchFolder;
 using ::testing::HasSubstr;
 
-/// A terminal that takes nothing before it is told to.
+/// A terminal that accepts no output until it is released.
 class SlowTerminal : public std::stringbuf {
  public:
   void take() { takes_.set_value(); }
@@ -51,12 +51,12 @@ TEST(RunOutput, WaitsForNoTerminalAndKeepsTheOrder) {
     RunOutput output(run.folder.path(), {.host = "here", .pid = 1},
                      {.out = run.out, .err = run.out});
     for (int i = 0; i < 3; ++i) {
-      output.print("line " + std::to_string(i));  // returns: the terminal takes nothing yet
+      output.print("line " + std::to_string(i));  // returns at once
     }
     output.print_error("error\n");
     output.log("for the log");
     run.terminal.take();
-  }  // waits for all of it
+  }  // waits for the whole output
   EXPECT_EQ(run.terminal.str(), "line 0\nline 1\nline 2\nerror\n");
   EXPECT_THAT(run.log(), HasSubstr("line 2"));
   EXPECT_THAT(run.log(), HasSubstr("for the log"));

@@ -19,7 +19,7 @@ TEST(SaveClock, AsksForNothingUnlessItIsTold) {
 
 TEST(SaveClock, AsksAfterItsIntervalUntilItIsGranted) {
   SaveClock clock(seconds(10));
-  EXPECT_FALSE(clock.is_due(kStart + seconds(10)));  // not begun
+  EXPECT_FALSE(clock.is_due(kStart + seconds(10)));  // not started
   clock.granted(kStart);
   EXPECT_FALSE(clock.is_due(kStart + milliseconds(9'999)));
   EXPECT_TRUE(clock.is_due(kStart + seconds(10)));

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// Checkpoints at 100, 200, … 900; that of 1000 is the end.
+/// Checkpoints at 100, 200, … 900; the end is at 1000.
 ScorePlan patience_plan(int early_stop, int patience = 0) {
   return {.plateau = {.patience = patience, .factor = 0.25},
           .early_stop = early_stop,
@@ -23,7 +23,7 @@ ScorePlan patience_plan(int early_stop, int patience = 0) {
           .total_steps = 1000};
 }
 
-/// All decisions after scores at 100, 200, and so on; NaN: none could be had.
+/// Returns all decisions for scores at 100, 200, and so on; NaN: no score.
 Decisions after(const ScorePlan& plan, const std::vector<double>& scores) {
   const ScoreWatch watch(plan);
   Decisions all;

@@ -33,7 +33,7 @@ TEST(SnapshotTracker, SpendsHalfAPercentOfTheTime) {
   EXPECT_THAT(book.due(100, 112, false), ElementsAre(100 + SnapshotTracker::kFirstSteps));
   book.set_step_seconds(0.1, 0.0);
   book.taken(WorkerIndex(0), 110, 0.004);
-  book.taken(WorkerIndex(1), 110, 0.010);  // the slowest counts
+  book.taken(WorkerIndex(1), 110, 0.010);  // the slowest worker counts
   EXPECT_EQ(book.interval(), 20);
   EXPECT_THAT(book.due(112, 160, false), ElementsAre(130, 150));
 }
@@ -44,7 +44,7 @@ TEST(SnapshotTracker, TakesThemAsOftenAsLossesMakeItWorthWhile) {
   book.set_step_seconds(0.1, 30.0);
   book.taken(WorkerIndex(0), 10, 0.0145);
   EXPECT_EQ(book.interval(), 14);
-  book.set_step_seconds(0.1, 30.0 + 3600.0);  // nothing was lost for an hour: as without losses
+  book.set_step_seconds(0.1, 30.0 + 3600.0);  // no loss for an hour: as without losses
   EXPECT_EQ(book.interval(), 29);
 }
 
@@ -64,7 +64,7 @@ TEST(SnapshotTracker, KnowsWhatAllWorkersHave) {
   EXPECT_EQ(book.complete(), 5);
   book.taken(WorkerIndex(0), 10, 0.001);
   EXPECT_EQ(book.complete(), 5);
-  book.taken(WorkerIndex(1), 15, 0.001);  // it had no room for 10
+  book.taken(WorkerIndex(1), 15, 0.001);  // worker 1 had no room for 10
   EXPECT_EQ(book.complete(), 5);
   book.taken(WorkerIndex(0), 15, 0.001);
   EXPECT_EQ(book.complete(), 15);

@@ -28,7 +28,7 @@ TickPlan plan(int workers) {
           .first_index = 1};
 }
 
-/// The micro-batches [begin, end) of one step; losses that do not add up exactly in any order.
+/// Progress on micro-batches [begin, end) of a step; the sum of the losses depends on the order.
 messages::Progress progress(int rank, std::int64_t step, int begin, int end) {
   messages::Progress result{
       .step = step, .figures = {.exposed_seconds = 0.1 * rank}, .sent_bytes = 1U << 20U};
@@ -78,7 +78,7 @@ TEST(TickAccounting, AddsUpWhatWorkersOfDifferentNetworksTellOfAMicrobatch) {
     for (const int rank : reversed ? std::vector{2, 1} : std::vector{1, 2}) {
       messages::Progress one = progress(rank, 1, 0, 4);
       for (messages::MicrobatchLoss& loss : one.losses) {
-        loss.by_network[rank == 1 ? 1 : 0] = 0.0;  // each has one of the two networks
+        loss.by_network[rank == 1 ? 1 : 0] = 0.0;  // each worker has one of the two networks
       }
       tick = accounting.add(Rank(rank), one, kFirst + milliseconds(500), 1.0);
     }
@@ -126,7 +126,7 @@ TEST(TickAccounting, TellsByPhaseAndBucketWhatTheWorstWorkerWaitedFor) {
                         .name = "discriminator",
                         .seconds = 0.075 * rank,
                         .by_bucket = {0.05 * rank, 0.025 * rank}}};
-      if (step == 2) {  // not every phase is awaited in every step
+      if (step == 2) {  // not every phase has a wait in every step
         one.exposures.push_back({.phase = 1,
                                  .name = "generator",
                                  .seconds = 0.05 * rank,
@@ -156,7 +156,7 @@ TEST(TickAccounting, TellsWhereTheStepsOfTheWorkerWentWhomTheOthersAwait) {
   using messages::StepPart;
   TickAccounting accounting(plan(2));
   accounting.start(kFirst);
-  accounting.forgive(milliseconds(300));  // a pause, for which both wait for a lease
+  accounting.forgive(milliseconds(300));  // a pause, in which both workers wait for a lease
   std::optional<report::Tick> tick;
   for (const std::int64_t step : {1, 2}) {
     for (const int rank : {1, 2}) {
@@ -225,7 +225,7 @@ TEST(TickAccounting, TellsFiguresOfUpdatesAndMicrobatchesOnceATick) {
       for (messages::MicrobatchLoss& loss : one.losses) {
         loss.figures = {{"accuracy", static_cast<double>(step + loss.microbatch)}};
       }
-      if (step == 2) {  // told with the last step of the first tick alone
+      if (step == 2) {  // reported only with the last step of the first tick
         one.updates = {{.network = 1,
                         .update = 1,
                         .lr = 0.5,
@@ -353,7 +353,7 @@ TEST(TickAccounting, TellsWhatSnapshotsCostTheSlowestWorkerOnceEach) {
   for (std::int64_t step = 1; step <= 4; ++step) {
     for (const int rank : {1, 2}) {
       messages::Progress one = progress(rank, step, 2 * rank - 2, 2 * rank);
-      // Of the steps 1 and 2; later steps name the newest again.
+      // snapshots of the steps 1 and 2; later steps report the newest one again
       one.snapshot = std::min<std::int64_t>(step, 2);
       one.snapshot_seconds = 0.01 * rank;
       one.snapshot_wait_seconds = 0.001 * rank;

@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 const std::vector<WatchedNetwork> kNetworks{{.name = "generator"},
                                             {.name = "discriminator", .judges = true}};
 
-/// Steps in which losses stay about where they are; the first that is trouble.
+/// Adds steps with steady losses. Returns the first trouble.
 std::optional<Trouble> calm(TroubleWatch& watch, std::int64_t from, std::int64_t to) {
   for (std::int64_t step = from; step <= to; ++step) {
     const double wave = 1.0 + 0.1 * static_cast<double>(step % 7);
@@ -61,7 +61,7 @@ TEST(TroubleWatch, TakesAnyLossWhereThereIsNoBound) {
 
 TEST(TroubleWatch, SeesALossThatStaysBeyondAllThatItSaysAnythingOf) {
   TroubleWatch watch({}, {{.name = "generator"}, {.name = "discriminator", .loss_bound = 1e4}});
-  const std::array beyond{1e300, 8e5};  // the generator's has no bound
+  const std::array beyond{1e300, 8e5};  // the generator's loss has no bound
   for (std::int64_t step = 1; step < 25; ++step) {
     EXPECT_EQ(watch.step(step, beyond), std::nullopt);
     EXPECT_TRUE(watch.remembers()) << "how many in a row";
@@ -87,7 +87,7 @@ TEST(TroubleWatch, SeesALossThatStaysBeyondAllThatItSaysAnythingOf) {
   }
 }
 
-/// By network.
+/// Returns the bounds by network.
 std::vector<double> bounds(std::string_view recipe, LossKind loss = LossKind::kNonsaturating) {
   JobSpec job = JobSpec::of(*recipe_named(recipe));
   job.training.loss = loss;
@@ -115,7 +115,7 @@ TEST(LossBound, IsForLossesThatAreFunctionsOfLogitsAlone) {
 TEST(TroubleWatch, TellsOnceOfADiscriminatorThatHasNothingToLearn) {
   TroubleWatch watch({.saturated_ticks = 3}, kNetworks);
   EXPECT_EQ(watch.tick(10, std::array{1.0, 2.0}), std::nullopt);
-  const std::array low{1e-9, 1e-4};  // the generator's may be what it likes
+  const std::array low{1e-9, 1e-4};  // the generator's loss has no lower limit
   EXPECT_EQ(watch.tick(20, low), std::nullopt);
   EXPECT_EQ(watch.tick(30, low), std::nullopt);
   EXPECT_EQ(watch.tick(40, std::array{1.0, 1.0}), std::nullopt) << "not in a row";

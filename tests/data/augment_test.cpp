@@ -38,7 +38,7 @@ double keys(double s) {
   return s < 2.0 ? -0.5 * s * s * s + 2.5 * s * s - 4.0 * s + 2.0 : 0.0;
 }
 
-/// One plane at any place: the sum over all pixels of the plane that is reflected without end.
+/// Returns the endlessly mirrored plane at any place: a sum over all its pixels.
 double plane_at(const float* plane, int height, int width, double y, double x) {
   const auto reflect = [](int at, int size) {
     while (at < 0 || at >= size) {
@@ -111,7 +111,7 @@ TEST(MovePixels, LeavesAFlatPictureFlatToItsCorners) {
   }
 }
 
-/// A processor or a compiler that gave other bits would change trained weights.
+/// Other bits on another processor or compiler would change trained weights.
 TEST(MovePixels, HasTheBitsThatItHadOnAnyProcessor) {
   std::vector<float> values = random_values(3 * 17 * 17);
   std::vector<float> scratch;
@@ -146,7 +146,7 @@ TEST(PixelMap, StaysWithinItsBoundsAndFillsThem) {
     const double angle = std::atan2(map.sine, map.cosine) * 180.0 / std::numbers::pi;
     EXPECT_NEAR(map.sine * map.sine + map.cosine * map.cosine, 1.0, 1e-12);
     for (const double shift : {map.shift_x, map.shift_y}) {
-      // What is shown lies within the magnified picture, which is 1 / zoom of all.
+      // The shown part lies within the magnified picture, of which it is 1 / zoom.
       ASSERT_LE(std::abs(shift) + 0.5 * map.scale, 0.5 / zoom + 1e-12);
       least_shift = std::min(least_shift, shift * zoom);
       largest_shift = std::max(largest_shift, shift * zoom);
@@ -162,14 +162,14 @@ TEST(PixelMap, StaysWithinItsBoundsAndFillsThem) {
   EXPECT_LE(least_angle, -29.7);
   EXPECT_LE(largest_angle, 30.0 + 1e-9);
   EXPECT_GE(largest_angle, 29.7);
-  EXPECT_NEAR(sum_of_angles / kSamples, 0.0, 1.2);  // four deviations of a mean of uniforms
+  EXPECT_NEAR(sum_of_angles / kSamples, 0.0, 1.2);  // four deviations of the mean
   EXPECT_GE(least_zoom, 1.0 - 1e-9);
   EXPECT_LE(least_zoom, 1.005);
   EXPECT_LE(largest_zoom, 1.25 + 1e-9);
   EXPECT_GE(largest_zoom, 1.245);
   EXPECT_NEAR(least_shift, -0.1, 0.001);
   EXPECT_NEAR(largest_shift, 0.1, 0.001);
-  EXPECT_NEAR(sum_of_places / kSamples, 0.0, 0.0003);  // across and down are drawn apart
+  EXPECT_NEAR(sum_of_places / kSamples, 0.0, 0.0003);  // x and y are drawn independently
 }
 
 TEST(PixelMap, FollowsFromSeedAndSampleAlone) {
@@ -180,13 +180,13 @@ TEST(PixelMap, FollowsFromSeedAndSampleAlone) {
   EXPECT_EQ(sine(1, 2), sine(1, 2));
   EXPECT_NE(sine(1, 2), sine(1, 3));
   EXPECT_NE(sine(1, 2), sine(2, 2));
-  // Another change of the picture draws its own numbers.
+  // Another transformation of the picture has its own draws.
   EXPECT_EQ(
       draw_pixel_map({.crop = 0.5, .zoom = 2.0, .rotation = 30.0}, {.seed = 1, .cursor = 2}).sine,
       sine(1, 2));
 }
 
-/// torchvision's adjust_brightness, adjust_contrast and adjust_saturation, one behind the other.
+/// Applies torchvision's adjust_brightness, adjust_contrast and adjust_saturation in this order.
 std::vector<double> shaded(const std::vector<float>& picture, int channels, double brightness,
                            double contrast, double saturation) {
   std::vector<double> shades;

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 constexpr std::int64_t kShades = 100;
 
-/// Example i is four pixels of shade i, with label i % 3, or of no shade that a byte has.
+/// Example i is four pixels of shade i, with label i % 3; or of a shade that no byte has.
 class Shades : public Dataset {
  public:
   explicit Shades(int& reads, std::string fingerprint = "shades", float beside = 0.0F)
@@ -49,7 +49,7 @@ class CachedDatasetTest : public ::testing::Test {
                                   std::int64_t cache = DataSpec::kAutoCache) {
     return cached(std::move(all), {.cache = cache}, &check_);
   }
-  /// Reads all, and whether each is what it is without a cache.
+  /// Reads all examples, and expects the values from before the cache.
   static void expect_right(const Dataset& dataset, float beside = 0.0F) {
     for (std::int64_t i = 0; i < kShades; ++i) {
       std::vector<float> values(4);
@@ -101,7 +101,7 @@ TEST_F(CachedDatasetTest, DoesNotTakeAHalfWrittenExampleForAWholeOne) {
   expect_right(*opened(std::make_unique<Shades>(reads_)));
   {
     std::fstream file(files().at(0), std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(-2, std::ios::end);  // of the last one
+    file.seekp(-2, std::ios::end);  // in the last example
     file.put('\x7f');
   }
   expect_right(*opened(std::make_unique<Shades>(reads_)));

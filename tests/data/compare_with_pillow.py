@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a folder of pictures means, by another program that reads them: every kind of file, and sizes at random.
+"""Compares decoded pictures with Pillow's: every kind of file, with random sizes.
 
     compare_with_pillow.py DUMP_IMAGES [unittest arguments]
 
-Pillow decodes, turns by EXIF, lays over white, crops and resamples (bicubic, antialiased, reducing_gap=None). The two
-may differ by 2 of 255 on average over an image. Seeds are printed; SEED=… repeats one.
+Pillow decodes, turns by EXIF, lays over white, crops and resamples (bicubic, antialiased, reducing_gap=None). The results may
+differ by 2 of 255 on average over an image. The test prints its seeds; SEED=… repeats one.
 """
 import io
 import os
@@ -27,7 +27,7 @@ MOST_DIFFERENCE = 2.0  # levels of 255, mean over an image
 
 
 def seen(pictures, side, channels):
-    """What the networks see of pictures: [count, side, side, channels]."""
+    """Returns pictures as the networks see them: [count, side, side, channels]."""
     with tempfile.TemporaryDirectory(prefix="gangway-test-") as folder:
         for i, picture in enumerate(pictures):
             (Path(folder) / f"{i:05}{picture.ending}").write_bytes(picture.content)
@@ -39,7 +39,7 @@ def seen(pictures, side, channels):
 
 
 def expected(picture, side, channels):
-    """The same by Pillow: [side, side, channels]."""
+    """Computes the same by Pillow: [side, side, channels]."""
     image = ImageOps.exif_transpose(Image.open(io.BytesIO(picture.plain)))
     if image.mode == "CMYK":
         image = image.convert("RGB")
@@ -54,7 +54,7 @@ def expected(picture, side, channels):
 
 class Pillow(unittest.TestCase):
     def compare(self, files, side=32, channels=3):
-        """`files`: (what, picture) each."""
+        """Compares pictures. @param files  pairs (description, picture)"""
         worst = 0.0
         for (what, picture), ours in zip(files, seen([picture for _, picture in files], side, channels)):
             difference = np.abs(ours - expected(picture, side, channels)).mean()

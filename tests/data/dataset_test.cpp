@@ -143,7 +143,7 @@ TEST(OpenDataset, RefusesALimitBeyondTheSource) {
             60000);
 }
 
-/// Ten images of one pixel: image i is of class i and as bright.
+/// Ten images of one pixel: image i has class i and shade i.
 class TenShades : public Dataset {
  public:
   [[nodiscard]] std::int64_t size() const override { return 10; }
@@ -168,7 +168,7 @@ TEST(StackedDataset, ShowsThreeImagesWhoseClassesTheLabelTells) {
     EXPECT_EQ(label, static_cast<int>(100 * picture[0] + 10 * picture[1] + picture[2]));
     ++seen.at(static_cast<std::size_t>(label));
   }
-  for (const int count : seen) {  // 20 expected
+  for (const int count : seen) {  // 20 are expected
     EXPECT_GT(count, 2);
     EXPECT_LT(count, 50);
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Writes what the networks would see of a data source to standard output, as bytes: for
+// Writes the networks' inputs from a data source to standard output, as bytes: for
 // compare_with_pillow.py.
 //
 //   dump_images SOURCE RESOLUTION CHANNELS [REPEATS]
 //
-// With REPEATS nothing is written but how many images a second of processor time reads, each
+// With REPEATS it writes only the images read per second of processor time; each image is read
 // REPEATS times.
 #include <cmath>
 #include <cstdio>

@@ -33,7 +33,7 @@ TEST(ExifOrientation, IsUprightWhereTheBlockMakesNoSense) {
   strange[30] = 9;
   EXPECT_EQ(exif_orientation(bytes_of(strange)), 1);
   strange[30] = 6;
-  strange[24] = 4;  // a long, not a short
+  strange[24] = 4;  // type long instead of short
   EXPECT_EQ(exif_orientation(bytes_of(strange)), 1);
   for (std::size_t length = 0; length < 30; ++length) {
     EXPECT_EQ(exif_orientation(bytes_of(kLittle.substr(0, length))), 1) << length;
@@ -46,8 +46,7 @@ TEST(ExifOrientation, IsUprightWhereTheBlockMakesNoSense) {
 constexpr std::uint8_t kImage[] = {1, 2, 3, 4, 5, 6};
 
 TEST(TurnUpright, TurnsAndFlipsAsTheStandardSays) {
-  // What the eight values say: where the first row and the first column are to be seen (Exif 2.32,
-  // table 6).
+  // The eight orientations: the places of the first row and the first column (Exif 2.32, table 6).
   const std::vector<std::vector<std::uint8_t>> expected = {
       {1, 2, 3, 4, 5, 6}, {2, 1, 4, 3, 6, 5}, {6, 5, 4, 3, 2, 1}, {5, 6, 3, 4, 1, 2},
       {1, 3, 5, 2, 4, 6}, {5, 3, 1, 6, 4, 2}, {6, 4, 2, 5, 3, 1}, {2, 4, 6, 1, 3, 5}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every complaint about data is one line that names the file and the remedy.
+// Checks that an error about data is one line that names the file and the remedy.
 #pragma once
 
 #include <functional>

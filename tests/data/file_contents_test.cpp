@@ -28,14 +28,14 @@ using ::testing::SizeIs;
 
 std::string name_of_file(int number) { return "pictures/" + std::to_string(number) + ".png"; }
 
-/// Nobody decodes them here.
+/// The tests do not decode these files.
 void write_files(const ScratchFolder& folder, int count) {
   for (int i = 0; i < count; ++i) {
     folder.write(name_of_file(i), "picture " + std::to_string(i));
   }
 }
 
-/// Other bytes, as many, and the times that a program can set are those from before.
+/// Replaces the bytes by as many others, and restores the times that a program can set.
 void replace_slyly(const std::filesystem::path& file) {
   struct stat before {};
   ASSERT_EQ(::stat(file.c_str(), &before), 0);
@@ -47,7 +47,7 @@ void replace_slyly(const std::filesystem::path& file) {
   ASSERT_EQ(::utimensat(AT_FDCWD, file.c_str(), times, 0), 0);
 }
 
-/// By then what was just written is old enough to be known again.
+/// Waits until the size and times of fresh files suffice to recognise them.
 void wait_until_settled() { std::this_thread::sleep_for(std::chrono::milliseconds(2'100)); }
 
 class FileContents : public ::testing::Test {
@@ -124,7 +124,7 @@ TEST_F(FileContents, NamesAFileThatIsGoneOrHasGrownOrShrunk) {
 TEST_F(FileContents, NamesALinkToAPictureThatIsNotThere) {
   write_files(folder_, 3);
   const std::filesystem::path pictures = folder_.path() / "pictures";
-  std::filesystem::create_symlink("/nowhere/notes.txt", pictures / "notes.txt");  // nobody's
+  std::filesystem::create_symlink("/nowhere/notes.txt", pictures / "notes.txt");  // leads nowhere
   EXPECT_NO_THROW((void)open());
   std::filesystem::create_symlink("/nowhere/4.png", pictures / "4.png");
   expect_config_error([&] { (void)open(); },
@@ -179,7 +179,7 @@ TEST_F(FileContents, DecideTheFingerprintAndLeaveTheEarlierOne) {
   constexpr const char* kEarlier = "276f2574bf195d564eb5730729c7de7a";  // as of November 2026
   std::string picture = pictures::encode_png(
       {.height = 1, .width = 1, .channels = 1, .pixels = std::vector<std::uint8_t>(1)});
-  picture.resize(2 * kLookedAt);  // what is behind its end is not decoded
+  picture.resize(2 * kLookedAt);  // bytes after the picture's end are not decoded
   folder_.write(name_of_file(0), picture);
   const std::string now = print(false);
   EXPECT_EQ(print(true), kEarlier);
@@ -198,7 +198,7 @@ TEST(IndexFolder, LiesInTheUsersCache) {
   EXPECT_EQ(index_folder_of({}), "");
 }
 
-/// @param picture  of as many bytes each time
+/// @param picture  must have the same size each time
 void write_zip(const std::filesystem::path& path, const std::string& picture) {
   zip_t* archive = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, nullptr);
   ASSERT_NE(archive, nullptr);
@@ -224,7 +224,7 @@ TEST_F(FileContents, OfAZipAreKnownByTheirCrcs) {
   folder_.write("a.zip", content);
   const auto damaged = open_image_archive(path);
   expect_config_error([&] { (void)damaged->read(0); }, {"a.zip!a.png", "CRC"});
-  write_zip(path, "picture 3");  // opened for the next reading
+  write_zip(path, "picture 3");  // opened at the next read
   expect_config_error([&] { (void)damaged->read(0); }, {"a.zip!a.png", "has changed"});
 }
 

@@ -220,11 +220,11 @@ TEST(IdxDataset, RefusesImpossibleSizesWithoutAllocatingThem) {
   expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
                       {path.string(), "impossible sizes"});
   folder.write("train-images-idx3-ubyte",
-               idx_bytes({0xFFFFFF, 1000, 1000}, "x"));  // 15 TiB announced
+               idx_bytes({0xFFFFFF, 1000, 1000}, "x"));  // header says 15 TiB
   expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
                       {path.string(), "impossible sizes"});
   folder.write("train-images-idx3-ubyte",
-               idx_bytes({0x5000, 100, 100}, "x"));  // 195 MiB announced, 1 byte there
+               idx_bytes({0x5000, 100, 100}, "x"));  // header says 195 MiB; there is 1 byte
   expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
                       {path.string(), "truncated: 1 of"});
   folder.write("train-images-idx3-ubyte", idx_bytes({1, 20000, 1}, std::string(20000, 'x')));

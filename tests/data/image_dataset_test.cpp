@@ -115,7 +115,7 @@ TEST(ImageDataset, TakesLabelsFromSubFoldersInSortedOrder) {
 constexpr const char* kTwoShards =
     R"({"labels": [["00000/a.png", 4], ["00000/b.png", 0], ["00001/c.png", 2]]})";
 
-/// StyleGAN's dataset_tool.py spreads images over numbered folders, which mean nothing.
+/// StyleGAN's dataset_tool.py spreads images over numbered folders, which are no labels.
 std::vector<std::pair<std::string, std::string>> two_shards(const std::string& top,
                                                             const std::string& labels) {
   return {{top + "00000/a.png", png(16, 16, {1})},
@@ -241,8 +241,7 @@ TEST(ImageDataset, RefusesPicturesThatWouldBeLeftOutInSilence) {
 TEST(ImageDataset, RefusesAFileOfMoreThanAGibibyteWithoutReadingIt) {
   const ScratchFolder folder;
   const auto path = folder.write("a.png", "");
-  std::filesystem::resize_file(path,
-                               (std::uintmax_t{1} << 30U) + 1);  // takes no room: it is all hole
+  std::filesystem::resize_file(path, (std::uintmax_t{1} << 30U) + 1);  // a sparse file
   expect_config_error([&] { (void)open(folder.path()); }, {path.string(), "1073741825 bytes"});
 }
 
@@ -254,7 +253,7 @@ TEST(ImageDataset, RefusesAFileOfAZipThatIsMadeToFillMemory) {
                       {"set.zip!a.png: 17825792 bytes packed in"});
   write_zip(folder.path() / "forged.zip", {{"a.png", png(16, 16, {1})}});
   std::string forged = folder.read("forged.zip");
-  const std::size_t sizes = forged.find("PK\x01\x02") + 20;  // of the list: packed, then unpacked
+  const std::size_t sizes = forged.find("PK\x01\x02") + 20;  // packed, then unpacked
   forged.replace(sizes, 8, std::string("\0\0\0\x08\0\0\0\x08", 8));
   folder.write("forged.zip", forged);
   expect_config_error(

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the decoder promises beside the pictures that compare_with_pillow.py shows it: bounds,
-// refusals.
+// Bounds and refusals of the decoder. compare_with_pillow.py tests its pictures.
 #include "data/images/image_decoder.hpp"
 
 #include <string>
@@ -55,14 +54,14 @@ std::string jpeg(int width, int height) {
   return result;
 }
 
-/// The JPEG with other numbers in its frame header.
+/// Returns the JPEG with another size in its frame header.
 std::string with_size(std::string bytes, std::string_view height_and_width) {
   const std::size_t frame = bytes.find("\xFF\xC0"sv);
   return bytes.replace(frame + 5, 4, height_and_width);
 }
 
 TEST(DecodeImage, RefusesAPictureOf60000By60000PixelsByItsHeader) {
-  // 60,000 is EA60: a header of 13 bytes and its CRC are all there is of it.
+  // 60,000 is EA60. The file has only a header of 13 bytes with its CRC.
   const auto header =
       "\x89PNG\r\n\x1A\n\0\0\0\x0DIHDR\0\0\xEA\x60\0\0\xEA\x60\x08\x02\0\0\0\x0F\xB0\xE2\x15"
       "\0\0\0\0IDAT\x35\xAF\x06\x1E"sv;

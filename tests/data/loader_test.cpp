@@ -44,7 +44,7 @@ class NumberedDataset : public Dataset {
   std::int64_t bad_;
 };
 
-/// `count` micro-batches of 8, or without end.
+/// `count` micro-batches of 8; without a count, endless.
 RequestSource counting(std::optional<int> count = std::nullopt) {
   return [count, next = std::int64_t{0}]() mutable -> std::optional<BatchRequest> {
     if (count && next >= *count) {
@@ -69,7 +69,7 @@ std::vector<Batch> collect(const LoaderOptions& options, int count) {
   return batches;
 }
 
-/// Remembers what it was told to expect, and what of it was read later.
+/// Records the expected examples, and those of them that were read later.
 class ExpectingDataset : public NumberedDataset {
  public:
   void expect(std::int64_t index) const override { expected.push_back(index); }

@@ -22,7 +22,7 @@ using gangway::testing::expect_config_error;
 constexpr int kPackSide = 16;
 constexpr int kPackedPictures = 40;
 
-/// A picture of many shades.
+/// Makes a picture of many shades.
 std::string shaded_png(int number, int channels) {
   pictures::Raster raster{
       .height = 20 + number % 7, .width = 23, .channels = channels, .pixels = {}};
@@ -34,7 +34,7 @@ std::string shaded_png(int number, int channels) {
 
 class PackTest : public ::testing::Test {
  protected:
-  /// Two labels; every third picture is in colour where `has_colours`.
+  /// Writes pictures of two labels; with `has_colours` every third is in colour.
   void write_pictures(bool has_colours) const {
     for (int i = 0; i < kPackedPictures; ++i) {
       folder_.write("pictures/" + std::to_string(i % 2) + "/" + std::to_string(i) + ".png",
@@ -43,7 +43,7 @@ class PackTest : public ::testing::Test {
   }
   Pack pack(int threads = 2) const {
     const fs::path pictures = folder_.path() / "pictures";
-    // Three pictures in colour a shard.
+    // Three colour pictures per shard.
     return write_pack(*open_image_archive(pictures), pictures.string(),
                       {.folder = packed(),
                        .resolution = kPackSide,

@@ -40,7 +40,7 @@ TEST(KeyedPermutation, DependsOnSeedAndDataPassOnly) {
 }
 
 TEST(KeyedPermutation, StaysTheSameInFutureVersions) {
-  // A change of these values changes which images every job sees.
+  // If these values change, every job sees other images.
   const KeyedPermutation permutation(0, 0, 60000);
   const std::vector<std::int64_t> values{permutation(0), permutation(1), permutation(2),
                                          permutation(59999)};
@@ -48,7 +48,7 @@ TEST(KeyedPermutation, StaysTheSameInFutureVersions) {
 }
 
 TEST(KeyedPermutation, SpreadsNeighboursLikeChance) {
-  // A random permutation has one fixed point on average, and rises at half of its places.
+  // A random permutation has one fixed point on average, and ascends at half of its places.
   constexpr std::int64_t kSize = 10000;
   const auto values = all_of(KeyedPermutation(1, 0, kSize), kSize);
   int fixed = 0;

@@ -31,8 +31,7 @@ TEST(FitSquare, CutsOutTheMiddleOfWhatHasTheRightSide) {
 TEST(FitSquare, AveragesWhatItShrinks) {
   Pixels stripes = make_pixels(96, 96, 1);
   for (std::size_t i = 0; i < stripes.values.size(); ++i) {
-    stripes.values[i] =
-        i % 2 == 0 ? 240 : 0;  // without a filter of the scale's width some columns would be black
+    stripes.values[i] = i % 2 == 0 ? 240 : 0;  // columns would be black without a filter
   }
   for (const std::uint8_t value : fit_square(stripes, 20).values) {
     EXPECT_NEAR(value, 120, 12);
@@ -64,7 +63,7 @@ TEST(FitSquare, TakesASinglePixel) {
               Each(77));
 }
 
-/// What is around the middle square is cut off, so the shorter side is all that counts.
+/// The longer side is cropped, so only the shorter side matters.
 TEST(FitSquare, KeepsAFlatPictureFlatAndARampRisingFromAnySideToAnySide) {
   for (int size = 1; size <= 300; size += 7) {
     Pixels ramp = make_pixels(size, size, 1);
@@ -84,7 +83,7 @@ TEST(FitSquare, KeepsAFlatPictureFlatAndARampRisingFromAnySideToAnySide) {
   }
 }
 
-/// A processor or a compiler that gave other bits would change trained weights.
+/// Other bits on another processor or compiler would change trained weights.
 TEST(FitSquare, HasTheBitsThatItHadOnAnyProcessor) {
   std::vector<std::uint64_t> sums;
   for (const int side : {1, 9, 31, 33, 64, 65, 90, 300, 1000}) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Picture files of every kind that is read, drawn at random from a seed: for tests that compare or train on them."""
+"""Draws picture files of every supported kind from a seed, for tests that compare them or train on them."""
 import io
 import random
 import struct
@@ -21,7 +21,7 @@ JPEG_KINDS = ["gray", "444", "422", "420", "progressive", "cmyk", "cmyk without 
 class Picture:
     ending: str
     content: bytes
-    plain: bytes  # the same picture, in a file that leaves no reader a choice (for PNG: 8 bits, RGBA, not interlaced)
+    plain: bytes  # the same picture in an unambiguous file (for PNG: 8 bits, RGBA, not interlaced)
 
 
 def chunk(name, content):
@@ -29,7 +29,7 @@ def chunk(name, content):
 
 
 def packed_rows(samples, depth):
-    """PNG's bytes of [height, width, channels], each row behind filter type 0."""
+    """Returns PNG's bytes of [height, width, channels], each row with filter type 0."""
     height = samples.shape[0]
     if depth == 16:
         rows = samples.astype(">u2").reshape(height, -1).view(np.uint8)
@@ -42,7 +42,7 @@ def packed_rows(samples, depth):
 
 
 def encode_png(samples, color_type, depth, interlaced=False, chunks=b""):
-    """`samples` as [height, width, channels] of `depth` bits; `chunks` go before the data."""
+    """Encodes `samples` as [height, width, channels] of `depth` bits; `chunks` go before the data."""
     height, width = samples.shape[:2]
     header = struct.pack(">IIBBBBB", width, height, depth, color_type, 0, 0, int(interlaced))
     parts = [samples[y::dy, x::dx] for x, y, dx, dy in ADAM7] if interlaced else [samples]
@@ -57,7 +57,7 @@ def exif_block(orientation, order=">"):
 
 
 def smooth(rng, height, width, channels):
-    """[height, width, channels] in 0 to 1: a few waves, no more than four over the picture."""
+    """Returns [height, width, channels] in 0 to 1: a few waves, at most four over the picture."""
     y, x = np.mgrid[0:height, 0:width]
     y, x = y / max(height, 2), x / max(width, 2)
     planes = []
@@ -68,7 +68,7 @@ def smooth(rng, height, width, channels):
 
 
 def as_rgba(samples, depth, palette, opacity):
-    """[height, width, 4] of 8 bits."""
+    """Returns [height, width, 4] of 8 bits."""
     if palette is not None:
         return np.dstack([palette[samples[:, :, 0]], opacity[samples[:, :, 0]]])
     colors = np.round(samples * 255 / (2**depth - 1)).astype(np.uint8)
@@ -78,7 +78,7 @@ def as_rgba(samples, depth, palette, opacity):
 
 
 def png(rng, height, width, color_type, depth, transparent=False, interlaced=False, orientation=None):
-    """`transparent`: by a chunk tRNS, in kinds without opacity of their own."""
+    """Encodes a PNG. @param transparent  adds a chunk tRNS, for kinds without opacity"""
     samples = np.round(smooth(rng, height, width, CHANNELS[color_type]) * (2**depth - 1)).astype(np.int64)
     chunks = b""
     palette = None
@@ -139,12 +139,12 @@ def webp(rng, height, width, is_lossless=True, has_opacity=False, orientation=No
 
 
 def random_side(rng, smallest, largest):
-    """Each doubling as likely as another."""
+    """Draws a size; each doubling is equally likely."""
     return round(smallest * (largest / smallest) ** rng.random())
 
 
 def random_picture(rng, smallest, largest):
-    """Of a random kind and size."""
+    """Draws a picture of a random kind and size."""
     height, width = (random_side(rng, smallest, largest) for _ in range(2))
     orientation = rng.choice([None, None, 1, 2, 3, 4, 5, 6, 7, 8])
     if rng.random() < 0.5:
@@ -159,7 +159,7 @@ def random_webp(rng, smallest, largest):
 
 
 def write_random_pictures(folder, count, seed, smallest=8, largest=2000):
-    """Writes `count` files into `folder`, some into folders below it."""
+    """Writes `count` files into `folder`, some of them into subfolders."""
     rng = random.Random(seed)
     for i in range(count):
         picture = (random_webp if i % 6 == 5 else random_picture)(rng, smallest, largest)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sources whose examples are two pictures.
+// Sources whose examples are pairs of pictures.
 #include <cstdint>
 #include <filesystem>
 #include <set>
@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 
 ModelSpec picture_model() { return {.family = family_named("unet"), .resolution = 32, .width = 4}; }
 
-/// Left and right halves of one shade each.
+/// Writes a picture whose halves have one shade each.
 void write_halves(const std::filesystem::path& file, std::uint8_t left, std::uint8_t right,
                   int width = 64) {
   std::filesystem::create_directories(file.parent_path());
@@ -39,7 +39,7 @@ void write_halves(const std::filesystem::path& file, std::uint8_t left, std::uin
   pictures::write_png(file, raster);
 }
 
-/// The shade in the middle of both pictures of an example.
+/// Returns the shades in the middle of both pictures of an example.
 std::vector<int> shades_of(const Dataset& dataset, std::int64_t index) {
   std::vector<float> out(dataset.shape().elements());
   (void)dataset.read(index, out);
@@ -214,7 +214,7 @@ TEST(OneClass, SaysWhichLabelsThereMayBe) {
                       {"no picture of label 7", "use labels from 0 to 3"});
 }
 
-/// One picture: black, but for a white square.
+/// One picture: black, with a white square.
 class Square : public Dataset {
  public:
   [[nodiscard]] std::int64_t size() const override { return 1; }

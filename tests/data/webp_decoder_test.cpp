@@ -28,7 +28,7 @@ std::string taken_webp(std::uint8_t* bytes, std::size_t size) {
   return text;
 }
 
-/// As much of red as of green, and more of blue; the last of four channels is opacity.
+/// Equal red and green, more blue; the last of four channels is opacity.
 std::vector<std::uint8_t> shades(int width, int height, int channels) {
   std::vector<std::uint8_t> pixels;
   for (int i = 0; i < width * height; ++i) {
@@ -63,7 +63,7 @@ std::string in_four_bytes(std::size_t number) {
   return bytes;
 }
 
-/// A file in the extended format: what flags say, and chunks behind one another.
+/// Makes a file in the extended format with these flags and chunks.
 std::string extended_webp(char flags, int width, int height, const std::string& chunks) {
   const auto less_one = [](int side) {
     return in_four_bytes(static_cast<std::size_t>(side - 1)).substr(0, 3);
@@ -111,7 +111,7 @@ TEST(DecodeWebp, RefusesWhatMovesOrIsCut) {
       expect_config_error([&] { (void)decode_file(whole.substr(0, length)); },
                           {"a.webp: damaged or truncated WebP"});
     }
-    for (std::size_t length = 30; length < whole.size() - 2; length += 7) {  // and says so
+    for (std::size_t length = 30; length < whole.size() - 2; length += 7) {  // in the header
       const std::string shorter = "RIFF" + in_four_bytes(length - 8) + whole.substr(8, length - 8);
       expect_config_error([&] { (void)decode_file(shorter); },
                           {"a.webp: damaged or truncated WebP"});

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway advise` on a real run: bottlenecks that the job is made to have are named, with their keys, and stand in the log as events.
-Each rule by itself: tests/report/advice_test.cpp.
+"""`gangway advise` on a real run: it names planted bottlenecks, with their keys; the log has them as events.
+tests/report/advice_test.cpp tests each rule.
 
     GANGWAY_BIN=build/release/bin advice.py [unittest arguments]
 """
@@ -11,13 +11,13 @@ import unittest
 from train_command import EXAMPLES, GANGWAY, Trainings
 
 RING = [EXAMPLES / "ring8.yaml", "training.kimg=8", "training.batch=128", "training.microbatches=4", "output.tick_kimg=1",
-        "output.pictures_kimg=0.128", "checkpoint.every_kimg=0"]  # a picture a step
+        "output.pictures_kimg=0.128", "checkpoint.every_kimg=0"]  # a picture in each step
 
 
 class Advise(Trainings):
     def test_names_what_a_job_was_made_to_have(self):
         groups = self.folder / "groups"
-        for folder in (groups, groups / "memory"):  # whichever version this machine has
+        for folder in (groups, groups / "memory"):  # control groups of both versions
             folder.mkdir()
             (folder / "memory.max").write_text(f"{1000 << 30}\n")
             (folder / "memory.current").write_text(f"{950 << 30}\n")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a user can get wrong with real programs: one line that says it, and the exit code that belongs to it. One of each kind; the
-others are unit tests of job/, data/, checkpoint/ and launch/.
+"""Errors of users with real programs: one line that names the error, and its exit code. One error of each kind; unit tests of
+job/, data/, checkpoint/ and launch/ have the others.
 
     GANGWAY_BIN=build/release/bin bad_input.py [unittest arguments]
 """

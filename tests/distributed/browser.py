@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Debian's Chromium without a screen, driven by the DevTools protocol over two pipes: no driver, no package."""
+"""Drives Debian's Chromium without a screen by the DevTools protocol over two pipes. Needs no driver and no package."""
 import base64
 import importlib.util
 import json
@@ -13,11 +13,11 @@ from pathlib import Path
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DEADLINE = 60  # seconds for any answer
-WINDOWS = [(1440, "light"), (390, "light"), (1440, "dark"), (390, "dark")]  # pages are looked at in
-AXE_WINDOWS = WINDOWS[::3]  # each width and each colour once: axe-core takes seconds
+WINDOWS = [(1440, "light"), (390, "light"), (1440, "dark"), (390, "dark")]  # sizes and colours that tests look at
+AXE_WINDOWS = WINDOWS[::3]  # each width and each colour once, because axe-core takes seconds
 KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Home": 36, "End": 35, "Tab": 9, "Enter": 13,
         " ": 32}
-# The browser itself may ask its maker for this and that; a test of what pages ask for does without.
+# Stops the browser's own requests, because a test counts what pages request.
 QUIET = ("--headless=new", "--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
          "--force-color-profile=srgb", "--disable-extensions", "--mute-audio", "--remote-debugging-pipe")
@@ -28,11 +28,11 @@ def axe_source():
     return Path(package.origin).with_name("axe.min.js").read_text() if package else None
 
 
-AXE = axe_source()  # axe-core, which looks for what keeps people out; None: it is not installed
+AXE = axe_source()  # axe-core, which finds barriers for people with disabilities; None: not installed
 
 
 class Page:
-    """One page, and what it said and asked for since it was opened."""
+    """A page, with its messages and requests since it was opened."""
 
     def __init__(self, browser, session):
         self.browser, self.session = browser, session
@@ -55,7 +55,7 @@ class Page:
             self.requests.append(told["request"]["url"])
 
     def show(self, url, width, height=900, colours="light"):
-        """Opens `url` in a window of that size. Motion is reduced: pictures of the page are of its end."""
+        """Opens `url` in a window of that size. With reduced motion pictures show the final state."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": colours},
                                                           {"name": "prefers-reduced-motion", "value": "reduce"}])
@@ -63,7 +63,7 @@ class Page:
         self.wait("document.readyState === 'complete'")
 
     def run(self, script):
-        """The value of an expression; a promise is awaited."""
+        """Returns the value of an expression; awaits a promise."""
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise AssertionError(f"{script}: {answer['exceptionDetails']}")
@@ -78,14 +78,14 @@ class Page:
             self.browser.listen(0.02)
 
     def serious_faults(self):
-        """What axe-core finds that is serious or worse, a line each. @pre AXE"""
+        """Returns axe-core's findings that are serious or worse, a line each. @pre AXE"""
         self.run(f"{AXE}; 0")
         found = self.run("axe.run().then(({violations}) => violations.map(({id, impact, nodes}) => "
                          "`${impact} ${id}: ${nodes.slice(0, 3).map(({html}) => html.slice(0, 160)).join(' | ')}`))")
         return [one for one in found if one.startswith(("serious", "critical"))]
 
     def place(self, selector):
-        """Middle of an element, scrolled into view."""
+        """Returns the middle of an element, scrolled into view."""
         return self.run(f"""(() => {{ const element = document.querySelector({json.dumps(selector)});
             element.scrollIntoView({{block: "center"}}); const box = element.getBoundingClientRect();
             return [box.x + box.width / 2, box.y + box.height / 2]; }})()""")
@@ -107,7 +107,7 @@ class Page:
                       windowsVirtualKeyCode=KEYS[key], text={" ": " ", "Enter": "\r"}.get(key) if kind == "keyDown" else None)
 
     def picture(self, path, whole=False):
-        """A PNG of the window, or of the whole page."""
+        """Returns a PNG of the window, or of the whole page."""
         answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole,
                            **({"clip": self.whole()} if whole else {}))
         with open(path, "wb") as file:
@@ -119,13 +119,13 @@ class Page:
 
 
 class Browser:
-    """with Browser() as browser: page = browser.page()"""
+    """Starts a browser: with Browser() as browser: page = browser.page()"""
 
     def __enter__(self):
         self.home = tempfile.mkdtemp(prefix="gangway-browser-")
         to_read, self.to_write = os.pipe()
         self.to_read, to_write = os.pipe()
-        # Descriptors 3 and 4 of the browser are where it reads and writes. Copies above them first: either may be one.
+        # The browser reads and writes descriptors 3 and 4. Copies them above first, because either end may be one of these.
         high = [os.dup2(end, 200 + i) for i, end in enumerate((to_read, to_write))]
         script = f'exec 3<&{high[0]} 4>&{high[1]} {high[0]}<&- {high[1]}>&-; exec "$@"'
         self.process = subprocess.Popen(["bash", "-c", script, "bash", CHROMIUM, *QUIET, f"--user-data-dir={self.home}",
@@ -170,7 +170,7 @@ class Browser:
         return answer["result"]
 
     def listen(self, seconds):
-        """Takes in what has come, waiting for so long at most; whether the browser is still there."""
+        """Reads for at most so long. Returns whether the browser still runs."""
         if not select.select([self.to_read], [], [], seconds)[0]:
             return self.process.poll() is None
         come = os.read(self.to_read, 1 << 20)

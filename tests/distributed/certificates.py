@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Certificates that a CA of a test signs, for tls.py; Debian's openssl makes them."""
+"""Makes certificates that a test's CA signs, for tls.py, by Debian's openssl."""
 import subprocess
 
 OWN_NAME = "subjectAltName=IP:127.0.0.1"
 
 
 class Certificates:
-    """Beside unittest's TestCase with a `folder`."""
+    """Adds certificates to a TestCase that has a `folder`."""
 
     def openssl(self, *words):
         subprocess.run(["openssl", *map(str, words)], cwd=self.folder, check=True, capture_output=True, timeout=60)
@@ -16,7 +16,7 @@ class Certificates:
                      "-days", 2, "-subj", f"/CN={name}")
 
     def sign(self, name, ca="ca", names=OWN_NAME, dates=("-days", "2")):
-        """A server's key and certificate, the CA's behind it: NAME.key, NAME.pem."""
+        """Makes a server's key and certificate, with the CA's certificate appended: NAME.key, NAME.pem."""
         self.openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr",
                      "-subj", f"/CN={name}")
         (self.folder / "names").write_text(names)
@@ -26,6 +26,6 @@ class Certificates:
                                                  (self.folder / f"{ca}.pem").read_text())
 
     def tls_words(self, certificate, key=None):
-        """The words of a job that name them."""
+        """Returns the words of a job that name them."""
         return (f"output.control_certificate={self.folder}/{certificate}.pem",
                 f"output.control_key={self.folder}/{key or certificate}.key")

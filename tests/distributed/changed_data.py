@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Pictures that are replaced, or other ones on another host: noticed, and named.
+"""Replaced pictures, or other pictures on another host, are noticed and named.
 
     GANGWAY_BIN=build/release/bin changed_data.py [unittest arguments]
 """
@@ -33,7 +33,7 @@ class ChangedData(Trainings):
         return sorted(file for file in self.pictures.rglob("*") if file.is_file())
 
     def replace_all(self):
-        """Each by another one of the same kind."""
+        """Replaces each picture by another one of its kind."""
         for ending in {file.suffix for file in self.files()}:
             files = [file for file in self.files() if file.suffix == ending]
             contents = [file.read_bytes() for file in files]
@@ -84,7 +84,7 @@ exec "{programs}/real-worker" "$@"
 """)
         worker.chmod(0o755)
         (self.folder / "pictures").rename(self.folder / "first")
-        shutil.copytree(self.folder / "first", self.folder / "pictures")  # what the command sees
+        shutil.copytree(self.folder / "first", self.folder / "pictures")  # read by the command
         code, out, err = self.call(programs / "gangway", "run", *JOB, "data.source=images:/proc/self/cwd/pictures",
                                    "training.kimg=1", "-n", 2, "--run", "copies", **self.cache)
         self.assertEqual(code, USAGE, out + err)

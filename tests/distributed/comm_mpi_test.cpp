@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The reduction over MPI, under mpirun with one rank more than workers (rank 0 is the coordinator
-// and idles). Every worker runs every test, in step with the others, and compares with one worker
-// in its own process.
+// and idles). Every worker runs every test, in step with the others, and compares its result with
+// one worker in its own process.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -29,8 +29,7 @@ using std::chrono_literals::operator""s;
 using testing::AllOf;
 using testing::HasSubstr;
 
-const MpiSession* g_session =
-    nullptr;  // GoogleTest makes the tests; main makes the session before it
+const MpiSession* g_session = nullptr;  // GoogleTest makes the tests, main() the session
 
 class MpiTest : public testing::Test {
  protected:
@@ -46,7 +45,7 @@ ToyResult run_one_worker(const ArenaLayout& layout, const ToyJob& job) {
   return ToyWorker(transport, layout, {job, 1}).run();
 }
 
-/// Workers of one machine that share memory: none, all, or each two neighbours.
+/// Workers that count as one machine and share memory: none, all, or pairs of neighbours.
 enum class Sharing { kNone, kAll, kPairs };
 
 class MpiReductionTest : public MpiTest, public testing::WithParamInterface<Sharing> {
@@ -60,14 +59,15 @@ class MpiReductionTest : public MpiTest, public testing::WithParamInterface<Shar
     }
     return hosts;
   }
-  /// Equal on all workers of the `number`-th job of a test: mpirun started them all.
+  /// Returns a name that is equal on all workers for a test's `number`-th job: mpirun is their
+  /// parent.
   [[nodiscard]] static std::string token(int number) {
     return "mpi" + std::to_string(getppid()) + "x" + std::to_string(static_cast<int>(GetParam())) +
            "x" + std::to_string(number);
   }
 };
 
-/// All numbers of micro-batches and buckets: ReducerTest, on loopback.
+/// ReducerTest has all numbers of micro-batches and buckets, on loopback.
 TEST_P(MpiReductionTest, ReducesToTheSameBitsAsOneWorker) {
   const ArenaLayout layout = toy_layout();
   int number = 0;
@@ -98,7 +98,7 @@ TEST_P(MpiReductionTest, ReducesOnALaneToTheSameBitsAsOneWorker) {
 }
 
 TEST_P(MpiReductionTest, ReducesToTheSameBitsWhereGradientsLeaveRoomForTensors) {
-  transport_.bound_bulk(3000);  // less than a message: one segment at a time
+  transport_.bound_bulk(3000);  // less than a message: only one segment at a time
   const ArenaLayout layout = toy_layout();
   const ToyJob job{6, 8, Clipping::kByNorm};
   const ToyResult expected = run_one_worker(layout, job);
@@ -266,7 +266,7 @@ TEST_F(MpiPairTest, KeepsGradientsBackWhereTensorsAreToFindLittleBeforeThem) {
   std::vector<float> tensor(9);
   if (worker() == 0) {
     send(1, kTensor, std::vector<float>(9, 4.0F));
-    receive(1, kGo, tensor);  // meanwhile nobody asks after the gradients
+    receive(1, kGo, tensor);  // meanwhile the receiver does not poll the gradients
   } else {
     receive(0, kTensor, tensor);
     EXPECT_THAT(tensor, testing::Each(4.0F));
@@ -300,13 +300,11 @@ int main(int argc, char** argv) {
   gangway::comm::g_session = &session;
   int failed = 0;
   if (session.rank() != gangway::Rank(0)) {
-    GTEST_FLAG_SET(
-        brief,
-        session.rank() !=
-            gangway::Rank(1));  // one full report is enough to read; failures are told by all
+    // One full report; all workers report failures.
+    GTEST_FLAG_SET(brief, session.rank() != gangway::Rank(1));
     failed = RUN_ALL_TESTS();
   }
   session.finalize(failed,
-                   std::chrono::seconds(100));  // rank 0 is done at once and waits for the others
+                   std::chrono::seconds(100));  // rank 0 is done at once and waits
   return failed;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A live job of 3 workers, watched and steered from other processes by every verb of docs/control.md: it is answered
-quickly, takes effect at a lease's boundary, and changes no bit.
+"""Watches and steers a live job of 3 workers from other processes, by every verb of docs/control.md. Answers come quickly,
+commands take effect at a lease's boundary, and no bit changes.
 
     GANGWAY_BIN=build/release/bin control.py [unittest arguments]      with .venv/bin/python: grpcio is in there
 """
@@ -37,7 +37,7 @@ class Steered(Trainings):
         (self.folder / "job.yaml").write_text(JOB)
 
     def begin(self, *arguments, workers=3, run="job", **variables):
-        """A started job that trains, or is paused; what it says, and its run directory."""
+        """Starts a job and waits until it trains or is paused. Returns it and its run directory."""
         running = self.start("run", "job.yaml", "-n", workers, "--run", run, *arguments, name=f"said-{time.monotonic_ns()}",
                              **variables)
         running.wait_for(r"^model ")
@@ -48,7 +48,7 @@ class Steered(Trainings):
         return folder
 
     def gangway(self, *words, code=0):
-        """A command in a process of its own; what it said."""
+        """Runs a command in another process. Returns its output."""
         ended, out, err = self.call(GANGWAY, *words)
         self.assertEqual(ended, code, out + err)
         return out + err
@@ -60,18 +60,18 @@ class Steered(Trainings):
         return running, run
 
     def wait_for_start(self, running, run, number):
-        """How it stands once the run's start of that number trains."""
+        """Returns the status after the run's start of that number has begun to train."""
         def trains():
             ended, out, _ = self.call(GANGWAY, "status", run, "--json")
-            now = json.loads(out) if ended == 0 else {}  # the start before is ending, or the next one beginning
+            now = json.loads(out) if ended == 0 else {}  # one start is ending, or the next one beginning
             return int(now.get("start", 0)) == number and now["phase"] in ("training", "paused")
-        # Asked by the command: a grpcio client whose server leaves while it connects once took all memory and never came back.
+        # By the command: a grpcio client whose server left during its connect once took all memory and never returned.
         running.wait_until(trains, f"start {number}")
         with Control(run) as control:
             return control.status()
 
     def require_one_placement(self, run, *networks):
-        """The command, the page's source and the file say alike who holds what. @param networks  by rank"""
+        """Expects equal placements from the command, the page's source and the file. @param networks  by rank"""
         placed = [(rank["rank"], rank.get("networks", ""), rank["microbatches"])
                   for rank in json.loads((run / "placement.json").read_text())["ranks"] if rank["rank"] > 0]
         told = [(worker["rank"], worker["networks"], [worker["first_microbatch"], worker["end_microbatch"]])
@@ -84,7 +84,7 @@ class Steered(Trainings):
 
 
 class OneJob(Shared, Steered):
-    """The tests of a class look at one job, which none of them ends."""
+    """The tests of a class share one job, which no test ends."""
 
     words = ("output.tick_kimg=0.64", ENDLESS)
     workers = 3
@@ -96,7 +96,7 @@ class OneJob(Shared, Steered):
 
 class Verbs(Steered):
     def test_say_of_stages_what_the_placement_says(self):
-        """Four workers of two micro-batches: no worker index has a share of its own."""
+        """Four workers with two micro-batches: worker indices and shares differ."""
         running, run = self.begin("layout.stages=2", "training.microbatches=2", workers=4)
         halves = [f"generator {half}, discriminator {half}" for half in ("1/2", "2/2")]
         self.require_one_placement(run, *2 * halves[:1], *2 * halves[1:])
@@ -221,7 +221,7 @@ class Bits(Steered):
         with Control(run) as control:
             delays = self.command_at_random(control, draw)
             for key in ("checkpoint.every_steps", "checkpoint.every_seconds"):
-                control.call("Set", key=key, value="0")  # so that the rest takes no time
+                control.call("Set", key=key, value="0")  # the rest takes no time
             control.call("Resume")
         self.finish(running)
         self.assertEqual(self.digest("job"), expected, f"seed {seed}")
@@ -231,7 +231,7 @@ class Bits(Steered):
               f"p99 {delays[COMMANDS * 99 // 100] * 1e3:.1f} ms")
 
     def command_at_random(self, control, draw):
-        """Seconds that each answer took. The job is paused most of the time: it must not end before the commands do."""
+        """Returns the seconds of each answer. The job is paused most of the time, so that it outlasts the commands."""
         settings = [("checkpoint.keep", "1 2 5"), ("checkpoint.every_steps", "0 7 40"), ("output.tick_kimg", "0.64 3 6.4"),
                     ("checkpoint.every_seconds", "0 0.1"), ("checkpoint.snapshot_steps", "auto 0 9")]
         delays = []
@@ -262,11 +262,11 @@ class Bits(Steered):
             for value in ("2", "3", "4", "9"):
                 control.call("Set", key="checkpoint.keep", value=value)
         running.kill_all()
-        # However soon the coordinator is killed, the record has every command that was answered.
+        # Every answered command is in the record, even if the coordinator is killed right after its answer.
         record = [json.loads(line)["arguments"] for line in (run / "steering.jsonl").read_text().splitlines()]
         self.assertEqual([arguments["value"] for arguments in record[-4:]], ["2", "3", "4", "9"])
         end = time.monotonic() + self.deadline
-        while Path(f"/proc/{killed}").exists():  # until its parent has seen that it is dead
+        while Path(f"/proc/{killed}").exists():  # until its parent has reaped it
             self.assertLess(time.monotonic(), end, "the killed coordinator stays")
             time.sleep(0.01)
         self.assertRegex(self.gangway("status", "job", code=6), "pid .* is gone")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Calls a running job's control service as any client would: by what its reflection service says of it."""
+"""Calls a running job's control service like any client, by its reflection service."""
 import json
 import os
 import socket
@@ -20,7 +20,7 @@ def place_of(run):
 
 
 def plant(test, answers, credentials=None, **place):
-    """Serves `answers` by verb in the place of a coordinator. @param credentials  of TLS @return its run directory"""
+    """Serves `answers` by verb instead of a coordinator. @param credentials  of TLS @return its run directory"""
     run = test.folder / "runs" / "00000-planted"
     run.mkdir(parents=True, exist_ok=True)
     (run / "job.yaml").write_text("{}")
@@ -39,7 +39,7 @@ def plant(test, answers, credentials=None, **place):
 
 
 class Control:
-    """One connection to the coordinator of the job in `run`."""
+    """A connection to the coordinator of the job in `run`."""
 
     def __init__(self, run, token="steer"):
         self.token = (Path(run) / f"control.{token}").read_text().strip()
@@ -61,13 +61,13 @@ class Control:
         return [("gangway-user", "tester")] + ([("authorization", f"Bearer {token}")] if token else [])
 
     def prepare(self, name, service, fields):
-        """The call's path, request, and what reads a reply."""
+        """Returns the call's path, its request, and the type of its reply."""
         method = self.pool.FindServiceByName(service).methods_by_name[name]
         request = message_factory.GetMessageClass(method.input_type)(**fields)
         return f"/{service}/{name}", request, message_factory.GetMessageClass(method.output_type).FromString
 
     def call(self, name, token=None, service=SERVICE, **fields):
-        """A unary call. `token`: "" for none."""
+        """Makes a unary call. @param token  "": none"""
         path, request, read = self.prepare(name, service, fields)
         call = self.channel.unary_unary(path, lambda message: message.SerializeToString(), read)
         return call(request, timeout=DEADLINE, metadata=self.metadata(token))
@@ -81,7 +81,7 @@ class Control:
         return self.call("Status")
 
     def refused(self, name, **arguments):
-        """The code of a call that is refused, and what it says."""
+        """Returns code and message of a refused call."""
         try:
             reply = self.call(name, **arguments)
         except grpc.RpcError as error:
@@ -89,7 +89,7 @@ class Control:
         raise AssertionError(f"{name} was answered: {reply}")
 
     def served_status(self, deadline=20):
-        """Asked for again where other clients have used up the calls of this second."""
+        """Repeats the call if other clients have used up the calls of this second."""
         end = time.monotonic() + deadline
         while True:
             try:
@@ -100,7 +100,7 @@ class Control:
                 time.sleep(0.05)
 
     def wait_until(self, condition, what, deadline=60):
-        """The first status for which `condition` is true."""
+        """Returns the first status for which `condition` is true."""
         end = time.monotonic() + deadline
         while not condition(status := self.served_status()):
             if time.monotonic() > end:

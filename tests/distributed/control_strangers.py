@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What comes to a job's control service, and to its page, from programs that are no clients of it, or bad ones: training is
-unharmed, those who may are still answered, and the coordinator keeps no more descriptors and memory than before.
+"""Garbage from strangers, and faulty clients, at a job's control service and page. Training is unharmed, permitted clients
+still get answers, and the coordinator keeps no more descriptors and memory than before.
 
     GANGWAY_BIN=build/release/bin control_strangers.py [unittest arguments]     with .venv/bin/python: grpcio is in there
 
@@ -21,9 +21,9 @@ from control import ENDLESS, OneJob
 from control_calls import Control, descriptors_of, place_of, resident_mib
 
 GARBAGE_SECONDS = float(os.environ.get("GARBAGE_SECONDS", "3"))
-SETTLED = 30  # seconds until what strangers have left open is closed
-WARM = 0.2  # of the time, in which what is kept for later strangers is made
-MOST_MIB = 16  # that the coordinator may grow by behind that
+SETTLED = 30  # seconds until connections that strangers left open are closed
+WARM = 0.2  # of the time, in which the coordinator allocates buffers for later strangers
+MOST_MIB = 16  # most growth of the coordinator after that
 
 
 class Strangers(OneJob):
@@ -42,7 +42,7 @@ class Strangers(OneJob):
         cls.before = cls.owner.settled(descriptors_of(cls.pid))
 
     def settled(self, most):
-        """The coordinator's descriptors, once there are at most so many."""
+        """Returns the coordinator's descriptors, once there are at most so many."""
         end = time.monotonic() + SETTLED
         while (now := descriptors_of(self.pid)) > most and time.monotonic() < end:
             time.sleep(0.05)
@@ -58,7 +58,7 @@ class Strangers(OneJob):
         self.assertLessEqual(self.settled(self.before), self.before)
 
     def be_rude(self, draw, address):
-        """Says something that nobody understands, and listens for a moment."""
+        """Sends garbage, and listens for a moment."""
         begins = [b"", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"GET /", b"\x16\x03\x01"]
         with socket.create_connection(address, timeout=10) as stranger:
             try:
@@ -81,7 +81,7 @@ class Strangers(OneJob):
                 warm = warm or memory
                 most = max(most, memory)
                 self.assertLess(memory, warm + MOST_MIB)
-                self.assertLess(descriptors_of(self.pid), self.before + 32)  # some are on their way out
+                self.assertLess(descriptors_of(self.pid), self.before + 32)  # some are being closed
         print(f"{strangers} strangers in {passed:.0f} s: {warm:.1f} MiB resident when warm, {most:.1f} at most")
         self.require_unharmed()
 
@@ -136,7 +136,7 @@ class Strangers(OneJob):
         with Control(self.run_folder) as control:
             self.gangway("set", "job", "output.tick_kimg=0.064")  # a tick a step
             memory = resident_mib(self.pid)
-            streams = [control.watch() for _ in range(30)]  # nobody takes from them
+            streams = [control.watch() for _ in range(30)]  # none of them reads
             now = control.status()
             control.wait_until(lambda later: later.step > now.step + 500, "500 ticks")
             self.assertLess(resident_mib(self.pid) - memory, 24)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""An upgrade: a client of the first days (control_v1.proto) asks a job of today, and today's `gangway` a coordinator of then.
-
+"""Upgrades: a client of the first version (control_v1.proto) asks a job of today, and today's `gangway` asks a coordinator of
+then.
     GANGWAY_BIN=build/release/bin control_versions.py [unittest arguments]      with .venv/bin/python: grpcio is in there
 """
 import json
@@ -44,7 +44,7 @@ class Upgrade(Steered):
             status = call("Status", "StatusReply")
             self.assertEqual((status.phase, status.total_steps), ("training", 15_625_000))
             self.assertRegex(status.version, r"^\d+\.\d+\.\d+")
-            later = b"\xba\x3e\x05later"  # field 999, a text: a later client's, which is passed over
+            later = b"\xba\x3e\x05later"  # field 999, a text of a later client, which is ignored
             answer = channel.unary_unary(f"/{SERVICE}/Pause")(later, timeout=20, metadata=metadata)
             self.assertIn("pauses after step", self.message("CommandReply").FromString(answer).text)
             for verb, says in (("Checkpoint", "saves step|cannot|not begun|has saved"), ("Resume", "goes on after step"),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Trainings that diverge: they go back with other settings, alike on any layout and after a kill, or end with exit code 4 and the
-story. Each kind of trouble by itself: tests/coordinator/trouble_test.cpp, run_core_trouble_test.cpp. Needs PyTorch.
+"""Diverging trainings roll back with other settings, equally on any layout and after a kill, or end with exit code 4 and an
+explanation. tests/coordinator/trouble_test.cpp and run_core_trouble_test.cpp test each kind of trouble. Needs PyTorch.
 
     GANGWAY_BIN=build/release/bin divergence.py [unittest arguments]
 """
@@ -19,7 +19,7 @@ def rates(value):
     return [f"{network}.optimizer.adam.lr={value}" for network in ("generator", "discriminator")]
 
 
-# With such a rate all weights are so large after an update that products of them overflow.
+# At this rate all weights are so large after an update that their products overflow.
 HUGE = rates(1e9)
 JOB = [EXAMPLES / "ring8.yaml", "model.width=32", "training.microbatches=6", "training.batch=96", "training.kimg=20",
        "output.tick_kimg=1", "output.pictures_kimg=0", "checkpoint.every_kimg=5",
@@ -33,7 +33,7 @@ ONCE = ["training.divergence.policy=rollback", "training.divergence.rewind=10", 
 
 
 class Stubborn(torch.nn.Module):
-    """A generator of points whose last ReLU is dead: whatever the noise, the same point, and no gradient."""
+    """A generator of points whose last ReLU is dead: the same point for all noise, and no gradient."""
 
     def __init__(self):
         super().__init__()
@@ -44,7 +44,7 @@ class Stubborn(torch.nn.Module):
 
 
 class Brittle(torch.nn.Module):
-    """A discriminator that divides by zero for a point that is all but in the middle of one mode of the ring."""
+    """A discriminator that divides by zero for a point in the middle of one mode of the ring."""
 
     def __init__(self):
         super().__init__()
@@ -56,7 +56,7 @@ class Brittle(torch.nn.Module):
 
 
 class Rough(torch.nn.Module):
-    """A discriminator whose logits are numbers, and whose gradient is none: a root of nothing."""
+    """A discriminator whose logits are finite, with a NaN gradient: the root of zero."""
 
     def __init__(self):
         super().__init__()
@@ -91,7 +91,7 @@ class Divergence(Diverging):
         code, out, err = self.call(GANGWAY, "events", "whole")
         self.assertEqual(code, 0, err)
         self.assertRegex(out, r"(?m)^ *0 +rollback +lr x 1e-18, retry 1's seed ")
-        marks = self.folder_of("whole").glob("events.out.tfevents.*")  # a file a start
+        marks = self.folder_of("whole").glob("events.out.tfevents.*")  # one file per start
         self.assertEqual(sum(file.read_bytes().count(b"rollback: ") for file in marks), 1)
         running = self.start("run", *JOB, *RECOVERS, "-n", 2, "--run", "killed")
         running.wait_for(r"^tick 3 ", after=running.wait_for(r"goes back to step 0"))
@@ -118,13 +118,13 @@ class Divergence(Diverging):
 
 
 class EarlyStop(Diverging):
-    # With rates of (nearly) nothing no score is better than the first, or by a lucky rounding the second.
+    # At a rate of almost zero no score is better than the first one, or by rounding than the second.
     JOB = [EXAMPLES / "ring8.yaml", "model.width=32", "training.microbatches=6", "training.batch=96", "training.kimg=96",
            "output.pictures_kimg=0", *rates(1e-30), "checkpoint.every_kimg=0", "checkpoint.every_steps=50", "checkpoint.keep_best=1",
            "checkpoint.score_samples=500", "checkpoint.early_stop.patience=3", "training.plateau.patience=1"]
 
     def end_of(self, name, workers):
-        """What was decided in the run, which is begun or goes on and is to stop early; where; and what it has become."""
+        """Runs or resumes a job that stops early. Returns its decisions, where they came, and its digest."""
         out, _ = self.run_job(name, job=self.JOB, workers=workers)
         self.assertRegex(out, r"stopped early at step \d+: 3 scores in a row .* the best checkpoint is that of step \d+")
         decisions = self.decisions(name)
@@ -138,7 +138,7 @@ class EarlyStop(Diverging):
     def test_killed_between_a_plateau_and_the_stop_it_ends_where_one_worker_would_have(self):
         whole = self.end_of("whole", workers=1)
         running = self.start("run", *self.JOB, "-n", 2, "--run", "killed")
-        # The plateau holds from a later step on, which may lie before or behind the kill.
+        # The plateau begins at a later step, before or after the kill.
         running.wait_until(lambda: any('"plateau"' in file.read_text() for file in
                                        (self.folder / "runs").glob("*-killed/decisions.jsonl")), "a plateau")
         running.kill_all()
@@ -148,10 +148,10 @@ class EarlyStop(Diverging):
 
 
 class Planted(Diverging):
-    """Each test is one divergence, after which nothing that was saved is poisoned."""
+    """Each test is one divergence; no saved state may be poisoned."""
 
     def plant(self, *words, workers=1):
-        """The story of its end, the step of the trouble and of the rollback of each that there was, and what it has become."""
+        """Returns the text of its end, the steps of each trouble and rollback, and its digest."""
         name = f"on{workers}"
         _, err = self.run_job(name, *words, workers=workers, job=PLANTED, code=4)
         self.assertIn("the training itself", err)

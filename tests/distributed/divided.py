@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Networks on workers of their own, and networks cut into chunks on several: one worker's digest and pictures, and after kills on
-other layouts too. Other layouts, schedules and jobs: tests/fidelity/apart_test.cpp and stages_test.cpp, by threads.
+"""Networks on separate workers, and networks cut into chunks: the digest and pictures of one worker, also after kills and
+resumes on other layouts. tests/fidelity/apart_test.cpp and stages_test.cpp have other layouts and jobs, by threads.
 
     GANGWAY_BIN=build/release/bin divided.py [unittest arguments]
 """
@@ -14,7 +14,7 @@ APART = ["layout.generator=[1]", "layout.discriminator=[2]"]
 UNEQUAL = ["layout.generator=[1]", "layout.discriminator=[2, 3, 4]"]
 TWO = ["layout.stages=2"]
 THREE = ["layout.stages=3"]
-CLIPPED = ["generator.clip_norm=0.05", "discriminator.clip_norm=0.05"]  # every update, or nearly
+CLIPPED = ["generator.clip_norm=0.05", "discriminator.clip_norm=0.05"]  # clips almost every update
 CHECKED = ["layout.audit=true", "layout.check_steps=1"]
 
 
@@ -43,7 +43,7 @@ class KilledAndResumed(Killing):
     def test_on_other_layouts_ends_as_one_go_does(self):
         job = [CLOTHES, *SMALL, *CLIPPED, "checkpoint.every_kimg=0.256", "output.tick_kimg=0.256"]
         self.kill_somewhere_behind_a_checkpoint("run", *job, *TWO, "training.kimg=40", "-n", 2, "--run", "killed")
-        steps = self.newest_step("killed") + 24  # snapshots may be some steps ahead of it
+        steps = self.newest_step("killed") + 24  # snapshots may be some steps newer
         length = f"training.kimg={steps * IMAGES_A_STEP / 1000}"
         middle = f"training.kimg={(steps - 8) * IMAGES_A_STEP / 1000}"
         self.train(*job, middle, "layout.stages=1", *UNEQUAL, run="killed", workers=4)

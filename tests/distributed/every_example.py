@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Some or each of examples/*.yaml, made small, end in one digest: on one worker, and where two were killed and three went on, over messages
-and without overlap.
+"""Some or each of examples/*.yaml, made small, has one digest: on one worker, and with two killed workers and three resumed
+ones, over messages and without overlap.
 
     GANGWAY_BIN=build/release/bin every_example.py [unittest arguments]
 """
@@ -9,13 +9,13 @@ import unittest
 
 from train_command import EXAMPLES, Trainings, snapshot_files
 
-SHARE = EXAMPLES.parent / "share"  # the examples name what lies there from the root of the repository
+SHARE = EXAMPLES.parent / "share"  # the examples name its files relative to the root of the repository
 STEPS = 24
 BATCH = 16
 SMALL = [f"training.batch={BATCH}", "training.microbatches=4", f"training.kimg={STEPS * BATCH / 1000}", "output.grid=2",
          "output.pictures_kimg=0.192", f"output.tick_kimg={BATCH / 1000}", "checkpoint.every_kimg=0",
          "checkpoint.every_steps=4"]
-# What makes a network small. One that is in neither list fails a test below. First one of each family and each recipe.
+# Keys that make a network small. A test below fails for an example in neither list. First each family and each recipe.
 FAMILIES = {
     "biggan": ["model.width=4"],
     "fashion-mnist": ["model.width=8", "training.reuse_fakes=true", "data.limit=100", "data.crop=0.9", "data.zoom=1.2",
@@ -36,7 +36,7 @@ FAMILIES = {
 OTHERS = {
     "limited-data": ["model.width=8"],
     "conditional": ["model.width=8"],
-    # Its pictures are a script's, examples/emoji/unpack.py, of a font that need not be here; these have labels, too.
+    # Its pictures come from a script, examples/emoji/unpack.py, and a font that may be missing. They have labels, too.
     "emoji": ["model.width=8", "data.source=fashion-mnist", "model.classes=10"],
     "grid25": ["model.width=16"],
     "infogan": ["model.width=4"],
@@ -47,7 +47,7 @@ OTHERS = {
 }
 
 
-# Of the published recipes those that have something that no other example has.
+# Published recipes with features that no other example has.
 COLOURED_CLOTHES = ["data.source=fashion-mnist", "data.mirror=true"]
 PUBLISHED = {
     "published/r3gan-cifar10": [*COLOURED_CLOTHES, "model.width=16", "training.burn_in_kimg=0.2"],
@@ -78,7 +78,7 @@ class EveryExample(Trainings):
 
 
 class SomeFamilies(EveryExample):
-    """What a start goes on with that others do not have: networks that grow, weights and a picture in files."""
+    """State that only some jobs resume: growing networks, weights and a picture in files."""
 
     def test_is_in_the_list(self):
         self.assertEqual(sorted([*FAMILIES, *OTHERS]), sorted(path.stem for path in EXAMPLES.glob("*.yaml")))

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A linear VAE, trained by real programs, against what it can reach in closed form. Needs PyTorch.
+"""Compares a linear VAE, trained by real programs, with its optimum in closed form. Needs PyTorch.
 
     GANGWAY_BIN=build/release/bin evidence_bound.py [unittest arguments]
 
-With linear maps for encoder and decoder, and a Gaussian of variance 1 around what is made, the code's posterior is a Gaussian of
-the encoder's kind, so that the bound is tight; and its best value is that of probabilistic principal components (Tipping and
-Bishop, 1999, eq. 7; Lucas et al., 2019): with eigenvalues l_1 >= l_2 >= ... of the data's covariance, q of them coded,
+Encoder and decoder are linear maps, with a Gaussian of variance 1 around the output. The code's posterior is then a Gaussian
+of the encoder's kind, so the bound is tight. Its best value is that of probabilistic principal components (Tipping and Bishop,
+1999, eq. 7; Lucas et al., 2019): with eigenvalues l_1 >= l_2 >= ... of the data's covariance, q of them coded,
 
-    minus the bound = (sum over i <= q of (log l_i + 1) + sum over i > q of l_i) / 2,   of it the divergence sum log l_i / 2,
+    minus the bound = (sum over i <= q of (log l_i + 1) + sum over i > q of l_i) / 2;   of it the divergence sum log l_i / 2,
 
-but for the constant of the Gaussian, which the loss leaves out.
+without the constant of the Gaussian, which the loss leaves out.
 """
 import gzip
 import json
@@ -39,10 +39,10 @@ output: {{pictures_kimg: 0, tick_kimg: 60}}
 class Encoder(nn.Module):
     def __init__(self):
         super().__init__()
-        self.code = nn.Linear(784, 16)  # two numbers of each coded one
+        self.code = nn.Linear(784, 16)  # two numbers per coded one
 
     def forward(self, image: torch.Tensor) -> torch.Tensor:
-        return self.code(0.05 * image.flatten(1))  # of about unit size, so that one rate suits all weights
+        return self.code(0.05 * image.flatten(1))  # about unit size, so that one rate suits all weights
 
 
 class Decoder(nn.Module):
@@ -55,11 +55,11 @@ class Decoder(nn.Module):
 
 
 def best():
-    """(minus the bound, the divergence in it), in nats an image."""
+    """Returns (minus the bound, the divergence in it), in nats per image."""
     images = numpy.frombuffer(gzip.open(IMAGES).read()[16:], numpy.uint8).reshape(-1, 784) / 127.5 - 1.0
     eigenvalues = numpy.linalg.eigvalsh(numpy.cov(images, rowvar=False, bias=True))[::-1]
     coded, lost = eigenvalues[:CODED], eigenvalues[CODED:]
-    assert coded[-1] > 1.0  # else it would not be worth a code
+    assert coded[-1] > 1.0  # otherwise coding it would not pay
     return 0.5 * (numpy.log(coded) + 1.0).sum() + 0.5 * lost.sum(), 0.5 * numpy.log(coded).sum()
 
 
@@ -69,7 +69,7 @@ class EvidenceBound(Trainings):
         (self.folder / "job.yaml").write_text(JOB)
         self.train("job.yaml", run="linear", workers=2)
         ticks = [json.loads(line) for line in (self.folder / "runs/00000-linear/stats.jsonl").read_text().splitlines()]
-        last = [tick for tick in ticks if tick["kimg"] > 300.0][0]  # a mean over the images since the tick before
+        last = [tick for tick in ticks if tick["kimg"] > 300.0][0]  # a mean over the images of the tick
         reached = last["encoder_loss"] + last["decoder_loss"]
         bound, divergence = best()
         print(f"minus the bound {reached:.3f} of {bound:.3f}, divergence {last['encoder_loss']:.3f} of {divergence:.3f}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs that Python starts and opens (share/python/gangway): docs/from-python.md, tried. Needs PyTorch.
+"""Starts and opens runs from Python (share/python/gangway), as docs/from-python.md describes. Needs PyTorch.
 
     GANGWAY_BIN=build/release/bin from_python.py [unittest arguments]
 """
@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file
 
 from train_command import EXAMPLES, GANGWAY, PACKAGE, Running, Trainings, environment
-import gangway  # of share/python, whose place train_command names
+import gangway  # of share/python, whose path train_command sets
 
 SMALL = {"model": {"family": "dcgan", "resolution": 32, "width": 8, "latent": 16}, "data": {"source": "fashion-mnist", "limit": 256},
          "training": {"batch": 24, "microbatches": 12, "kimg": 0.048}, "output": {"pictures_kimg": 0, "http": "off"}}
@@ -44,7 +44,7 @@ class FromPython(Trainings):
 
     def test_runs_of_one_and_three_workers_give_one_state_whichever_way_it_is_read_and_go_on_when_given_again(self):
         runs = [self.run_quietly(SMALL, workers=workers, name=f"w{workers}")[0] for workers in (1, 3)]
-        (self.folder / "w1").mkdir()  # a folder of pictures, say, is not the run of its name
+        (self.folder / "w1").mkdir()  # a folder is not the run of its name
         self.assertEqual(gangway.open("w1").folder.resolve(), runs[0].folder.resolve())
         self.assertEqual({run.digest() for run in runs}, {self.digest("w1")})
         states = [run.state_dict("generator", average=True) for run in runs]
@@ -62,7 +62,7 @@ class FromPython(Trainings):
             exported, state = load_file(self.folder / file), run.state_dict("generator", average=average)
             self.assertEqual(sorted(exported), sorted(state))
             self.assertTrue(all(torch.equal(values, state[name]) for name, values in exported.items()))
-        for _ in range(2):  # the second time it is finished
+        for _ in range(2):  # the second time the run is finished
             again, _ = self.run_quietly(SMALL, name="w3", workers=1, options=["--resume", "auto"], **{"training.kimg": 0.072})
             self.assertEqual(again.folder, run.folder)
             self.assertEqual(again.steps, [2, 3])

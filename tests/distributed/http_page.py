@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The live page of a running job: what it answers, to whom, and that nobody who looks costs the training anything."""
+"""The live page of a running job: its answers, access by users, and that viewers do not slow the training."""
 import json
 import os
 import random
@@ -18,7 +18,7 @@ from page_client import ENDLESS, RING, Events, Page, wait_until
 from train_command import GANGWAY, Shared, Trainings
 
 DASHBOARDS = Path(__file__).resolve().parents[2] / "launch" / "dashboards"
-STRANGER = 65534  # nobody
+STRANGER = 65534  # user id without files or processes
 PROTECTION = {"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff",
               "Cross-Origin-Resource-Policy": "same-origin", "Referrer-Policy": "no-referrer"}
 
@@ -40,7 +40,7 @@ class Looked(Trainings):
 
 
 class OnePage(Shared, Looked):
-    """The tests of a class look at one page, whose job none of them ends."""
+    """The tests of a class share one page, whose job no test ends."""
 
     words = ()
 
@@ -69,7 +69,7 @@ class Routes(OnePage):
                     self.assertTrue(headers[name].startswith(begin), f"{name}: {headers[name]}")
                 self.assertIn(headers["Cache-Control"], ("no-store", "no-cache"))
                 self.assertTrue(body)
-                # HEAD says the same and sends nothing. What is live may have grown meanwhile.
+                # HEAD gives the same header without a body. Live content may have grown meanwhile.
                 status, again, empty = page.get(path, method="HEAD")
                 self.assertEqual((status, empty), (200, b""))
                 self.assertEqual(again["Content-Type"], headers["Content-Type"])
@@ -79,7 +79,7 @@ class Routes(OnePage):
         for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"):
             status, headers, _ = page.get("/", method=method)
             self.assertEqual((status, headers["Allow"]), (405, "GET, HEAD"), method)
-        (page.directory / "link.png").symlink_to(page.directory / "http.json")  # a file of another kind: tests/coordinator/http
+        (page.directory / "link.png").symlink_to(page.directory / "http.json")  # tests/coordinator/http has other kinds of files
         for path in ("/nothing", "/pictures/", "/pictures/../job.yaml", "/pictures/..%2fjob.yaml", "/../../etc/passwd",
                      "/pictures/http.json", "/pictures/%2e%2e/job.yaml", "/pictures/a.png%00", "/log/../http.json",
                      "/pictures/.hidden.png", "/api", "//etc/passwd", "/pictures/link.png", "/log?rank=77"):
@@ -97,7 +97,7 @@ class Routes(OnePage):
         self.assertEqual(told["run"]["name"], self.page.directory.name)
 
     def as_stranger(self, path, headers=None):
-        """The status that a process of another user gets."""
+        """Returns the status that a process of another user gets."""
         script = (f"import encodings.idna,http.client as c,os;os.setgid({STRANGER});os.setuid({STRANGER});"
                   f"h=c.HTTPConnection('127.0.0.1',{self.page.port},timeout=20);h.request('GET',{path!r},headers={headers or {}!r});"
                   "a=h.getresponse();print(a.status,a.headers['Set-Cookie'] or '')")
@@ -108,17 +108,17 @@ class Routes(OnePage):
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody else")
     def test_need_the_token_where_another_user_asks(self):
-        """Which words are a token: tests/coordinator/http/web/gate_test.cpp."""
+        """tests/coordinator/http/web/gate_test.cpp has the form of tokens."""
         page = self.page
         for name in ("http.json", "http.token"):
             self.assertEqual((page.directory / name).stat().st_mode & 0o777, 0o600, name)
         for path in ("/", "/api/run.json", "/api/events", "/metrics", "/log", "/pictures/reals.png", "/main.js"):
             self.assertEqual(self.as_stranger(path)[0], 401, path)
-        for path in ("/healthz", "/readyz"):  # which tell nothing of what is trained
+        for path in ("/healthz", "/readyz"):  # these contain nothing of the training
             self.assertIn(self.as_stranger(path)[0], (200, 503), path)
         self.assertEqual(self.as_stranger("/metrics", {"Authorization": f"Bearer {page.token}"})[0], 200)
         self.assertEqual(self.as_stranger(f"/metrics?token={page.token}")[0], 200)
-        status, cookie = self.as_stranger(f"/?token={page.token}")  # which a browser then has no more in its address
+        status, cookie = self.as_stranger(f"/?token={page.token}")  # a browser then removes it from its address
         self.assertEqual(status, 303)
         self.assertIn("HttpOnly", cookie)
         self.assertIn("SameSite=Strict", cookie)
@@ -126,7 +126,7 @@ class Routes(OnePage):
         wrong = page.token[:-1] + ("0" if page.token[-1] != "0" else "1")
         self.assertEqual(self.as_stranger("/metrics", {"Authorization": f"Bearer {wrong}"})[0], 401)
         self.assertEqual(self.as_stranger(f"/metrics?token={wrong}")[0], 401)
-        self.assertNotIn(page.token, page.running.said())  # nor in a log that others may read
+        self.assertNotIn(page.token, page.running.said())  # other users may read logs
         self.assertNotIn(page.token, (page.directory / "logs/rank-0000.log").read_text())
 
     def test_show_nothing_to_a_page_of_another_site_whose_name_leads_here(self):
@@ -140,9 +140,9 @@ class Routes(OnePage):
         page = self.page
         events = Events(page)
         events.wait_for("tick", 5)
-        times = [moment for moment, *_ in events.wait_for("status", 4)][1:]  # the first was there already
+        times = [moment for moment, *_ in events.wait_for("status", 4)][1:]  # the first one was there before
         for before, after in zip(times, times[1:]):
-            self.assertGreater(after - before, 0.5)  # once a second at most
+            self.assertGreater(after - before, 0.5)  # at most once a second
         events.close()
         ticks = [(number, data["step"]) for _, number, kind, data in events.messages if kind == "tick"]
         again = Events(page, last_id=ticks[2][0])
@@ -170,11 +170,11 @@ class Routes(OnePage):
             with page.raw(dice.randbytes(dice.randrange(1, 2000))) as client:
                 if dice.random() < 0.5:
                     client.shutdown(socket.SHUT_WR)
-        # More at once than there is room for: who waits longest without a word goes.
+        # More connections than allowed: the longest idle one is closed.
         crowd = [page.raw(b"GET / HT" if number % 2 else b"") for number in range(300)]
         self.assertLess(page.descriptors(), descriptors + 270)
         self.assertEqual(page.get("/healthz")[0], 200)
-        # Readers that read nothing, of large answers and of events.
+        # Clients that do not read large answers, or events.
         lazy = [page.raw(b"GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n") for _ in range(20)]
         lazy += [page.raw(10 * b"GET /api/run.json HTTP/1.1\r\nHost: localhost\r\n\r\n") for _ in range(20)]
         stopped = subprocess.Popen([sys.executable, "-c", "import socket,time;s=socket.create_connection(('127.0.0.1',"
@@ -184,7 +184,7 @@ class Routes(OnePage):
         stopped.stdout.readline()
         stopped.send_signal(signal.SIGSTOP)
         page.wait_for_steps(200)
-        events = Events(page)  # somebody who reads is served meanwhile
+        events = Events(page)  # a reading client is served meanwhile
         events.wait_for("tick", 2)
         events.close()
         for client in crowd + lazy:
@@ -209,7 +209,7 @@ class Routes(OnePage):
     def test_have_the_metrics_that_dashboard_and_alerts_ask_for(self):
         page = self.page
         page.running.wait_for("^ckpt ")
-        awaited = {"gangway_checkpoint_bytes", "gangway_gradient_norm", "gangway_training_remaining_seconds"}  # of records and of status
+        awaited = {"gangway_checkpoint_bytes", "gangway_gradient_norm", "gangway_training_remaining_seconds"}  # in records and in the status
         text, values = wait_until(lambda: awaited <= self.without_labels((told := page.metrics())[1]) and told, "the figures")
         told = self.without_labels(values)
         queries = self.queries()
@@ -217,9 +217,9 @@ class Routes(OnePage):
         rules = (DASHBOARDS / "alerts.yaml").read_text()
         asked = self.names_in(queries) | self.names_in(re.findall(r"expr: (.*?)(?:for|labels): ", rules, re.DOTALL))
         documented = self.names_in([(Path(__file__).resolve().parents[2] / "docs/metrics.md").read_text()])
-        of_gpus = {name for name in documented if name.startswith("gangway_gpu_")}  # told where there are some
+        of_gpus = {name for name in documented if name.startswith("gangway_gpu_")}  # only where there are GPUs
         self.assertEqual(len(of_gpus), 6)
-        # A score needs gangway-model, and skipped updates a network in fp16.
+        # A score needs gangway-model; skipped updates need a network in fp16.
         self.assertEqual(asked - told - of_gpus, set() if "gangway_score" in told else {"gangway_score"} & asked)
         self.assertEqual(told - documented, set())
         self.assertEqual(values['gangway_run_phase{phase="training"}'], 1)
@@ -241,7 +241,7 @@ class Routes(OnePage):
         queries = [query.replace("$__rate_interval", "5m").replace("$run", ".*") for query in self.queries()]
         rules = {"groups": [{"name": "dashboard", "rules": [{"record": f"panel:{number}", "expr": query}
                                                             for number, query in enumerate(queries)]}]}
-        (self.folder / "rules.yaml").write_text(json.dumps(rules))  # which is YAML too
+        (self.folder / "rules.yaml").write_text(json.dumps(rules))  # JSON is YAML, too
         self.promtool("check", "rules", self.folder / "rules.yaml")
 
     def promtool(self, *words, **given):
@@ -270,10 +270,10 @@ class Lives(Looked):
         os.kill(page.pid, signal.SIGKILL)
         wait_until(lambda: events.has_ended, "the end of the stream")
         self.assertEqual(page.running.end(), 3, page.running.said())
-        again = self.train_and_look(*words[1:])  # the port before is taken, which tests/coordinator/http holds too
+        again = self.train_and_look(*words[1:])  # the old port is taken; tests/coordinator/http tests this, too
         self.assertEqual((again.directory, again.port, again.token), (page.directory, port, page.token))
         self.assertNotEqual(again.pid, page.pid)
-        # A viewer that was there before is told to fetch everything anew.
+        # A viewer from before must fetch everything again.
         more = Events(again, last_id=events.messages[-1][1])
         more.wait_for("reload")
         more.wait_for("tick")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a failed run keeps in memory: said at its end, left alone while somebody works with it, freed by the command that is
-said, and of no use to another job.
+"""Memory that a failed run keeps: the run names it at its end. Commands that work with the run leave it, the printed command
+frees it, and other jobs do not use it.
 
     GANGWAY_BIN=build/release/bin kept_memory.py [unittest arguments]
 """

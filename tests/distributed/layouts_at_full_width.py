@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The example jobs at their full width on several numbers of workers, and 2 + 2 kimg with a kill between: equal digests.
+"""The examples at full width on several numbers of workers, and in 2 + 2 kimg with a kill between: equal digests.
 
     GANGWAY_BIN=build/release/bin layouts_at_full_width.py [unittest arguments]      some 20 minutes on 2 cores
 """

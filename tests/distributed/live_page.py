@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The page of a running job in a real browser, on a wide window and on a phone's, light and dark: ticks come by themselves, a
-pause is seen, a lost connection is said and comes back, and so does a run that ended and is resumed; axe-core finds nothing serious.
+"""The page of a running job in a real browser, in a wide and a phone's window, light and dark. Ticks appear, a pause shows, a
+lost connection shows and returns, and so does a resumed run. axe-core finds nothing serious.
 
     GANGWAY_BIN=build/release/bin live_page.py [unittest arguments]    (Debian's chromium)
 """
@@ -92,7 +92,7 @@ class LivePage(Trainings):
         resumed.running.kill_all()
 
     def test_is_whole_in_every_window(self):
-        # So rarely that each picture is there before the next comes, however busy the machine is.
+        # Rare enough that each picture is there before the next one, on a busy machine too.
         job = self.begin("said", words=["output.tick_kimg=100", "output.pictures_kimg=500", "checkpoint.every_kimg=0"])
         page = self.browser.page()
         for width, colours in WINDOWS:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Networks in fp16: an update whose gradient overflows somewhere is skipped by all workers, the loss scale halves, and a resume
-goes on with it.
+"""Networks in fp16: all workers skip an update whose gradient overflows anywhere, the loss scale halves, and a resume
+continues with it.
 
     GANGWAY_BIN=build/release/bin loss_scale.py [unittest arguments]
 """
@@ -13,7 +13,7 @@ import safetensors.numpy
 
 from train_command import EXAMPLES, GANGWAY, Trainings
 
-# The loss scale begins at 65,536: the first gradients overflow by themselves.
+# The loss scale begins at 65,536, so the first gradients overflow.
 JOB = ["model.width=8", "model.latent=16", "training.microbatches=4", "training.batch=32", "numerics.precision=fp16",
        "output.pictures_kimg=0", "output.tick_kimg=0.064",
        "checkpoint.every_kimg=0"]

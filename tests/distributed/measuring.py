@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The commands that measure, on tiny jobs: profile, plan, scale, find-lr, run --fit, tune and bench node. What one leaves the others
-read; none leaves anything else, however it ends. What they conclude: tests/plan, tests/launch, tests/tools. Needs Pillow.
+"""The measuring commands on tiny jobs: profile, plan, scale, find-lr, run --fit, tune and bench node. They read each other's
+files, and leave no others at any end. tests/plan, tests/launch and tests/tools have their results. Needs Pillow.
 
     GANGWAY_BIN=build/release/bin measuring.py [unittest arguments]
 """
@@ -23,7 +23,7 @@ from train_command import EXAMPLES, GANGWAY, Trainings, descendants, segments_of
 RING = EXAMPLES / "ring8.yaml"
 SMALL = ["model.width=32", "training.batch=64", "training.microbatches=4"]
 PNG = b"\x89PNG\r\n\x1a\n"
-ORPHANS_END = 5  # seconds: kOrphanLimit (run/tether.hpp) and what mpirun takes behind it
+ORPHANS_END = 5  # seconds: kOrphanLimit (run/tether.hpp), and mpirun's end
 PHOTOS = """# Mine.
 model: {family: dcgan, resolution: 32, width: 8, latent: 8}
 data:
@@ -62,7 +62,7 @@ class Plans(Measuring):
         return json.loads(self.said("plan", RING, *SMALL, "-n", 2, "--json", "--rows", 100))["ranking"]
 
     def test_a_profile_is_planned_with_and_stages_that_a_plan_chooses_train_to_one_workers_digest(self):
-        said = self.said("profile", RING, *SMALL, "layout.stages=2", "--seconds", "0.3", "--anyway")  # whatever layout the job names
+        said = self.said("profile", RING, *SMALL, "layout.stages=2", "--seconds", "0.3", "--anyway")  # for any layout of the job
         self.assertRegex(said, r"(?m)^generator +0 +\d")
         self.assertRegex(said, r"(?m)^all +\d+\.\d+ \+- ")
         profile = json.loads((self.folder / "ring8.profile.json").read_text())
@@ -77,7 +77,7 @@ class Plans(Measuring):
         whole = json.loads(self.said("plan", RING, *SMALL, "-n", 2, "--whole", "--json"))["ranking"]
         as_is, = json.loads(self.said("plan", RING, *SMALL, "layout.overlap=none", "-n", 2, "--as-is", "--json"))["ranking"]
         self.assertEqual([as_is["step_seconds"]], [one["step_seconds"] for one in whole if one["layout"] == as_is["layout"]])
-        self.assertIn("\n4 workers, overlap across, shm ", self.said("plan", RING, *SMALL, "-n", 4, "--as-is"))  # on any machine
+        self.assertIn("\n4 workers, overlap across, shm ", self.said("plan", RING, *SMALL, "-n", 4, "--as-is"))  # for any machine
         self.refused(2, "plan", RING, *SMALL, "--as-is", says=["--workers"])
         self.said("plan", RING, *SMALL, "-n", 2, "--whole", "--schedule", "lists")
         first = (self.folder / "lists/rank-1.txt").read_text().splitlines()
@@ -85,19 +85,19 @@ class Plans(Measuring):
         self.assertEqual(len([line for line in first if line.startswith("reduce ")]), 2)
         hosts = EXAMPLES / "clusters/two-hosts.yaml"
         self.assertIn(f"Run it: {GANGWAY} run", self.said("plan", RING, *SMALL, "--cluster", hosts, "--what-if", "slow:host-0=3"))
-        # A judge that takes all the time, and a machine that is too small for whole networks.
+        # An expensive discriminator, and a machine too small for whole networks.
         for cost in profile["instructions"]:
             cost["time"]["seconds"] = 1e-2 if cost["network"] == "discriminator" and "ward" in cost["operation"] else 1e-6
         for block in profile["blocks"]:
             block.update(kept_bytes=1, output_bytes=1)
-        profile["memory"]["working_bytes"] = 0  # as measured it may be more than what stages save of so small a model
+        profile["memory"]["working_bytes"] = 0  # as measured it may exceed the savings of stages for so small a model
         devices = profile["cores"] // profile["threads"]
-        profile["memory_bytes"] = devices  # too little for all: stages are cut by memory, too
+        profile["memory_bytes"] = devices  # too little for every layout: stages are cut by memory, too
         ranking = self.ranking(profile)
         least = {kind: min(one["memory_bytes"] for one in ranking if (" stages" in one["layout"]) == kind and "apart" not in one["layout"])
                  for kind in (False, True)}
         self.assertLess(least[True], least[False])
-        # What fits has a sixteenth to spare.
+        # A layout that fits must leave a sixteenth free.
         profile["memory_bytes"] = devices * (least[True] + least[False]) // 2 * 17 // 16
         best = self.ranking(profile)[0]
         self.assertTrue(best["fits"])
@@ -150,7 +150,7 @@ class Others(Measuring):
         self.refused(6, "bench", "node", "-o", "nowhere/node", says=["no file can be written there"])
 
     def test_fit_tells_the_peak_of_the_run(self):
-        # More steps than are measured, checkpoints and pictures.
+        # More steps, checkpoints and pictures than are measured.
         job = [RING, "training.kimg=8", "model.width=256", "output.tick_kimg=1", "checkpoint.every_kimg=3"]
         out = self.said("run", *job, "-n", 2, "--fit")
         self.assertRegex(out, r"(?m)^fits: [\d.]+ of [\d.]+ GiB of the (host|control group) in use at the most$")
@@ -164,10 +164,10 @@ class Others(Measuring):
 
 
 class Ended(Measuring):
-    """What measures is killed, or told to end, while a run of it trains."""
+    """Kills or stops a measuring command while one of its runs trains."""
 
     SLOW = ["model.width=1024", "training.batch=4096"]
-    # With what is there when it is ended: `bench job` kills workers of the run that then trains.
+    # With the process whose start triggers the end; `bench job` kills workers of the run that then trains.
     COMMANDS = {"tune": (["tune", "job.yaml", *SLOW, "-n", "1", "--anyway"], "", "gangway-worker"),
                 "fit": (["run", "job.yaml", *SLOW, "--fit", "-n", "1"], "", "gangway-worker"),
                 "bench": (["bench", "job", "job.yaml", "--workers", "1", "--steps", "12", "--rounds", "1", "--no-score", "--losses", "9",
@@ -176,7 +176,7 @@ class Ended(Measuring):
                 "find-lr": (["find-lr", "job.yaml", *SMALL, "--steps", "100000"], "", "gangway-worker")}
 
     def begin(self, name):
-        """Its processes once what is to be ended is there."""
+        """Returns its processes, once the triggering process runs."""
         shutil.copy(RING, self.folder / "job.yaml")
         words, said, process = self.COMMANDS[name]
         self.running = self.start(*words, name=f"said-{name}", TMPDIR=str(self.temporary))
@@ -226,7 +226,7 @@ class Tuned(Measuring):
         tuned = (self.folder / "job.tuned.yaml").read_text()
         self.assertIn("# Mine.", tuned)
         self.assertIn("  source: images:photos  # large ones", tuned)
-        self.assertRegex(tuned, r"(?m)^  (cache: auto|(threads|prefetch): \d+)$")  # which ends the wait is the machine's
+        self.assertRegex(tuned, r"(?m)^  (cache: auto|(threads|prefetch): \d+)$")  # the key that helps depends on the machine
         record = json.loads((self.folder / "job.tuned.json").read_text())
         self.assertTrue(record["taken"])
         self.assertGreater(record["least_gain"], 1.01)
@@ -258,7 +258,7 @@ class WholeBenchNode(Measuring):
             self.assertNotIn(unwanted, page)
 
     def test_unequal_digests_are_told(self):
-        """A `gangway run` that has another seed with two workers."""
+        """A `gangway run` that uses another seed on two workers."""
         for program in Path(GANGWAY).parent.iterdir():
             (self.folder / program.name).symlink_to(program)
         (self.folder / "gangway").unlink()
@@ -268,7 +268,7 @@ exec {GANGWAY} "$@"
 """)
         (self.folder / "gangway").chmod(0o755)
         shutil.copy(GANGWAY, self.folder / "real")
-        # Programs look for one another beside themselves, behind a link, too.
+        # Programs find one another in their folder, also behind a link.
         (self.folder / "gangway-tools").unlink()
         shutil.copy(Path(GANGWAY).parent / "gangway-tools", self.folder)
         code, out, err = self.call(self.folder / "real", *self.WORDS, TMPDIR=self.temporary)

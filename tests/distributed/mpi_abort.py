@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A worker outlives another one that dies amid a long message: Open MPI alone would end it too.
+"""A worker survives another worker's death in a long message; plain Open MPI would end both.
 
     mpi_abort.py MPI_ABORT_PROGRAM
 """
@@ -25,7 +25,7 @@ class MpiAbort(unittest.TestCase):
         self.assertIn("survived", self.said("survive"))
 
     def test_without_that_it_would_be_ended(self):
-        """Not each time: it depends on which call of Open MPI's finds the connection gone."""
+        """Not at each attempt: it depends on the Open MPI call that finds the broken connection."""
         self.assertTrue(any("survived" not in self.said("end") for _ in range(TRIES)))
 
 

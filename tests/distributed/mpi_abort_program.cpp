@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rank 1 takes nothing, and dies while messages to it wait in rank 0. Says "survived" where rank 0
-// has outlived that.
+// Rank 1 receives nothing, and dies while messages to it wait in rank 0. Prints "survived" if rank
+// 0 survives that.
 //
 //   mpirun --enable-recovery --mca btl self,tcp -n 2 mpi_abort_program survive|end
 #include <chrono>
@@ -18,8 +18,8 @@
 
 namespace {
 
-// A message that leaves without being asked for (btl_tcp_eager_limit); so many of them are more
-// than sockets hold.
+// Small enough to be sent eagerly (btl_tcp_eager_limit). So many of them exceed the sockets'
+// buffers.
 constexpr int kBytes = 40 << 10;
 constexpr int kMessages = 2'000;
 constexpr std::chrono::milliseconds kLife{700};

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The operators that `gangway trace --top` counts are those that PyTorch's own profiler sees in the same step: the same modules,
-losses and kernels in Python, on one thread.
+"""`gangway trace --top` counts the operators that PyTorch's profiler sees in the same step: the same modules, losses and
+kernels in Python, on one thread.
 
     GANGWAY_BIN=build/release/bin operator_totals.py
 """
@@ -21,11 +21,11 @@ import nets  # noqa: E402
 BATCH, WARM, STEPS = 64, 2, 3
 OPERATORS = ("convolution_backward", "_convolution", "mkldnn_convolution", "bernoulli_", "native_batch_norm",
              "native_batch_norm_backward", "leaky_relu", "leaky_relu_backward", "mm", "addmm", "tanh", "clamp_min",
-             "threshold_backward", "softplus")  # the networks' and the loss's own: what moves and updates tensors differs
+             "threshold_backward", "softplus")  # operators of networks and loss; those that move and update tensors differ
 
 
 class Reference:
-    """One step of examples/python/job.yaml by hand, with the loss of Goodfellow et al."""
+    """Runs one step of examples/python/job.yaml in Python, with the loss of Goodfellow et al."""
 
     def __init__(self):
         self.generator, self.discriminator = (network.to(memory_format=torch.channels_last)
@@ -53,7 +53,7 @@ class Reference:
         self.optimizers[which].zero_grad()
 
     def profile(self):
-        """Calls by operator."""
+        """Returns the calls by operator."""
         for _ in range(WARM):
             self.step()
         with torch.autograd.profiler.profile(use_kineto=True) as profile:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs of another build: copies with another id in their bytes (base/build_id.hpp)."""
+"""Makes programs of another build: copies with another id in their bytes (base/build_id.hpp)."""
 import re
 import shutil
 import subprocess
@@ -11,12 +11,12 @@ OTHER = "fedcba9876543210"
 
 
 def build_id():
-    """Of the programs under test."""
+    """Returns the build id of the programs under test."""
     return re.search(r"\(build ([0-9a-f]{16})\)", subprocess.check_output([GANGWAY, "--version"], text=True)).group(1)
 
 
 def copy_programs(folder, others):
-    """Copies `gangway`, its tools, its coordinator and its worker to `folder`; those named in `others` are of another build."""
+    """Copies `gangway`, its tools, its coordinator and its worker to `folder`. @param others  get another build id"""
     folder.mkdir()
     for name in ("gangway", "gangway-tools", "gangway-coordinator", "gangway-worker"):
         copy = Path(shutil.copy(PROGRAMS / name, folder))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A worker that may not have the memory that its job needs: one line with the way out, exit code 6; and that way out trains.
+"""A worker with too little memory for its job: one line with a remedy, exit code 6; the job with that remedy trains.
 
     GANGWAY_BIN=build/release/bin out_of_memory.py [unittest arguments]
 """
@@ -20,13 +20,13 @@ class OutOfMemory(Trainings):
     deadline = 120
 
     def programs(self, limit):
-        """A folder of them whose workers begin with a limit of their address space."""
+        """Makes a folder of programs whose workers begin with a limit of their address space."""
         folder = self.folder / f"bin{limit}"
         folder.mkdir()
         for program in PROGRAMS.glob("gangway*"):
             (folder / program.name).symlink_to(program)
         (folder / "gangway").unlink()
-        shutil.copy(PROGRAMS / "gangway", folder)  # it looks for the others beside itself
+        shutil.copy(PROGRAMS / "gangway", folder)  # it finds the other programs in its folder
         (folder / "gangway-worker").unlink()
         (folder / "gangway-worker").write_text(
             f'#!/bin/sh\nexec prlimit --as={limit} "{PROGRAMS / "gangway-worker"}" "$@"\n')
@@ -34,7 +34,7 @@ class OutOfMemory(Trainings):
         return folder / "gangway"
 
     def peak(self, *words, run):
-        """Address space of the largest worker, bytes."""
+        """Returns the largest worker's address space in bytes."""
         running = self.start("run", *JOB, *words, "--run", run)
         most = 0
         while running.process.poll() is None:

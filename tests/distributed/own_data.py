@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Data that are the user's Python, read by processes of real workers: docs/python.md, tried. Needs PyTorch.
+"""Users' data in Python, read by processes of real workers, as docs/python.md describes. Needs PyTorch.
 
     GANGWAY_BIN=build/release/bin own_data.py [unittest arguments]
 """
@@ -56,7 +56,7 @@ class Pairs:
     def __getitem__(self, index):
         return dict(zip("ab", self.pictures[index]))
 """
-# Tensors of several types and ranks, put together by the class itself, and all that may draw.
+# Tensors of several types and ranks, which the class itself joins, and every random generator.
 SOUNDS = """
 import random
 import gangway, numpy, torch
@@ -129,7 +129,7 @@ class OwnData(Trainings):
         self.assertEqual(self.readers(), [])
 
     def readers(self):
-        """Processes of this test's jobs that read."""
+        """Returns the reading processes of this test's jobs."""
         found = subprocess.run(["pgrep", "-f", "requests = os.fdopen"], capture_output=True, text=True, check=False).stdout.split()
         def folder_of(pid):
             try:
@@ -164,8 +164,8 @@ class OwnData(Trainings):
         numpy.save(self.folder / "rows.npy", rows)
         (self.folder / "rows.py").write_text(ROWS)
         (self.folder / "rows.yaml").write_text("model: {family: dense, resolution: 28, width: 8}\ndata: {source: rows.py:Rows}\n")
-        self.train("rows.yaml", *SHORT, "training.kimg=0.108", run="rows", workers=2)  # reads each more than once
-        rows[1] += 1  # of which the fingerprint is not
+        self.train("rows.yaml", *SHORT, "training.kimg=0.108", run="rows", workers=2)  # reads each example more than once
+        rows[1] += 1  # the fingerprint does not include it
         numpy.save(self.folder / "rows.npy", rows)
         self.refused(2, "run", "rows.yaml", "-n", 1, "--run", "rows", *SHORT, "training.kimg=0.216",
                      says=["rows.py:Rows: example 1 is not what it was"])
@@ -173,7 +173,7 @@ class OwnData(Trainings):
     def test_two_pictures_an_example_train_as_the_same_ones_from_files_do(self):
         (self.folder / "pairs.py").write_text(PAIRS)
         made = {}
-        exec(PAIRS, made)  # the pictures that the class has
+        exec(PAIRS, made)  # the class's pictures
         for side, name in enumerate("ab"):
             (self.folder / "files" / name).mkdir(parents=True)
             for number, pictures in enumerate(made["Pairs"]().pictures):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""An installed Gangway, and a family of the user's own built against it: examples/own-family/, as docs/python.md
-tells it. Everything here runs from the prefix; nothing is told where the build folder is.
+"""An installed Gangway, and a user's family built against it: examples/own-family/, as docs/python.md describes. All programs
+come from the prefix, and know nothing of the build folder.
 
     GANGWAY_BIN=build/release/bin own_family.py [unittest arguments]
 """
@@ -68,7 +68,7 @@ class OwnFamily(Trainings):
         with (self.folder / "siren/libsiren.blocks.so").open("ab") as file:
             file.write(b"x")
         self.refuse("--run", "hidden", says=["model.library", "libsiren.so", "has changed"])
-        shutil.rmtree(self.folder / "siren")  # the run keeps a copy
+        shutil.rmtree(self.folder / "siren")  # the run has a copy
         self.train(self.folder_of("hidden") / "job.yaml", SMALL[2], run="hidden", workers=3)
         self.assertEqual(self.digest("hidden"), self.digest("seen"))
 
@@ -84,11 +84,11 @@ class OwnFamily(Trainings):
         self.assertEqual(code, 0, out + err)
 
     def test_of_another_version_is_2_with_one_line(self):
-        """What else does not fit: tests/job/library/family_library_test.cpp."""
+        """tests/job/library/family_library_test.cpp has other mismatches."""
         blocks = self.folder / "siren/libsiren.blocks.so"
         content = blocks.read_bytes()
         version = re.search(rb"gangway-library-interface (\S+) ", content)[1]
-        blocks.unlink()  # one that is loaded must not be written to
+        blocks.unlink()  # a loaded library must not be overwritten
         blocks.write_bytes(content.replace(version, b"9" + version[1:]))
         self.refuse(says=["libsiren.blocks.so", "is built for Gangway 9", "build it again"])
 

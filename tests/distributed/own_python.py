@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Networks that are the user's Python, trained by real programs: docs/python.md, tried. Needs PyTorch.
+"""Users' networks in Python, trained by real programs, as docs/python.md describes. Needs PyTorch.
 
     GANGWAY_BIN=build/release/bin own_python.py [unittest arguments]
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 from train_command import EXAMPLES, GANGWAY, PROGRAMS, Trainings
-import gangway  # of share/python, whose place train_command names
+import gangway  # of share/python, whose path train_command sets
 
 EXAMPLE = EXAMPLES / "python"
 SHORT = ["training.batch=12", "training.microbatches=6", "output.pictures_kimg=0", "generator.ema_kimg=0.05",
@@ -39,7 +39,7 @@ class Judge(nn.Module):
 
 
 def loaded(pid):
-    """Libraries that a process has mapped."""
+    """Returns the libraries that a process has mapped."""
     try:
         return set(re.findall(r"/(lib[\w-]+)[^/]*\.so", Path(f"/proc/{pid}/maps").read_text()))
     except OSError:
@@ -63,7 +63,7 @@ class OwnPython(Trainings):
         running.kill_all()
         code, out, err = self.call(GANGWAY, *words, "-n", 1)
         self.assertEqual(code, 0, out + err)
-        for step in (0, 7):  # the first one has the penalty
+        for step in (0, 7):  # step 0 has the penalty
             self.replay("killed", step)
         with open(self.folder / "nets.py", "a") as nets:
             nets.write("\n")
@@ -78,7 +78,7 @@ class OwnPython(Trainings):
         code, out, err = self.call(GANGWAY, "run", "job.yaml", "--dry-run")
         self.assertEqual(code, 0, out + err)
         self.assertIn("Parameters: generator 230257, discriminator 36513\n", out)
-        # What else is refused of a network: tests/python/python_block_test.cpp, which imports PyTorch once.
+        # tests/python/python_block_test.cpp has other refused networks; it imports PyTorch only once.
         (self.folder / "judge.py").write_text(JUDGE.format(
             construct="print('network discriminator 5'); print('gangway: forged')", forward="raise ValueError('not today')"))
         self.refuse("model.discriminator=judge.py:Judge",
@@ -101,7 +101,7 @@ class OwnPython(Trainings):
             self.assertTrue(torch.equal(loaded[f"network.{name}"], values), name)
 
     def test_what_a_worker_finds_at_its_start_is_2_too(self):
-        """Nothing has looked before: `gangway train` is what each rank runs."""
+        """`gangway run` did not check this job: each rank runs `gangway train`."""
         code, out, err = self.call("mpirun", "--oversubscribe", "--bind-to", "none", "-n", 2, GANGWAY, "train", "job.yaml", *SHORT,
                                    "model.latent=32", "--run", "bare")
         self.assertNotEqual(code, 0)

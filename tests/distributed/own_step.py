@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Steps that are the user's Python, trained by real programs: docs/own-step.md, tried. Needs PyTorch.
+"""Users' steps in Python, trained by real programs, as docs/own-step.md describes. Needs PyTorch.
 
     GANGWAY_BIN=build/release/bin own_step.py [unittest arguments]
 """
@@ -11,15 +11,15 @@ import unittest
 import wave
 
 from train_command import EXAMPLES, GANGWAY, Trainings
-import gangway  # of share/python, whose place train_command names
+import gangway  # of share/python, whose path train_command sets
 
 SHORT = ["training.batch=12", "training.microbatches=6", "output.pictures_kimg=0", "generator.ema_kimg=0.05",
          "model.resolution=28", "data.source=fashion-mnist", "evaluation.images=100"]
-SIX = "training.kimg=0.072"  # steps; half as many where a step takes two batches
+SIX = "training.kimg=0.072"  # steps; half as many if a step takes two batches
 EIGHT = "training.kimg=0.096"
 EACH = ["checkpoint.every_steps=1", "checkpoint.every_kimg=0", "checkpoint.keep=20"]
-# Several things that an eager step does: BatchNorm, dropout, several updates a step, two networks in a phase, one that runs in
-# every second step, numbers of numpy, tensors that a phase keeps for later ones, a score.
+# A step with many features: BatchNorm, dropout, several updates, two networks in a phase, a phase in every second step, numbers
+# of numpy, tensors kept for later phases, a score.
 MIXED = """
 import gangway, numpy, torch
 from torch import nn
@@ -60,7 +60,7 @@ class Step(gangway.Step):
         assert not self.generator.training and not torch.is_grad_enabled()
         return {"mean": batch["image"].mean(), "spread": self.fake(64).std()}
 """
-# Three networks of its own names: one makes pictures of its own shape of pictures, one stays as it is, one is trained beside.
+# Three networks with their own names: one makes pictures from pictures, one is frozen, one is trained with it.
 AUTOENCODER = """
 import gangway, torch
 from torch import nn
@@ -94,7 +94,7 @@ model: {coder: mixed.py:Coder, judge: mixed.py:Judge, eye: mixed.py:Judge}
 training: {recipe: [coder, judge, eye], step: mixed.py:Step}
 eye: {frozen: true}
 """
-# Behind r3gan.py: sounds of the averaged weights.
+# Appended to r3gan.py: sounds of the averaged weights.
 HEARD = """
     def show(self, batch):
         assert not self.generator.training and not torch.is_grad_enabled() and list(batch["image"].shape) == [64, 1, 28, 28]
@@ -139,13 +139,13 @@ class OwnStep(Trainings):
         running.kill_all()
         packages = self.folder_of("killed") / "packages.json"
         packages.write_text(json.dumps({**json.loads(packages.read_text()), "numpy": "0.1"}))
-        for images, workers in ((SIX, 1), (EIGHT, 2)):  # the ends of both are checkpoints, and one step apart
+        for images, workers in ((SIX, 1), (EIGHT, 2)):  # both end with a checkpoint, one step apart
             code, out, err = self.call(GANGWAY, *words, images, "-n", workers)
             self.assertEqual(code, 0, out + err)
             self.assertRegex(out, r"numpy is \S+ now, and was 0.1 when the run began")
-        for step in (0, 3):  # the second has a phase less
+        for step in (0, 3):  # step 3 has a phase less
             self.replay("killed", step)
-        (self.folder / "mixed.py").unlink()  # the run has its own
+        (self.folder / "mixed.py").unlink()  # the run has a copy
         code, out, err = self.call(GANGWAY, "evaluate", "killed", "--json")
         self.assertEqual(code, 0, out + err)
         found = json.loads(out)
@@ -176,11 +176,11 @@ class OwnStep(Trainings):
             self.train("mixed.yaml", *SHORT, SIX, "training.generator_reals=new", run=str(workers), workers=workers)
         self.assertEqual(self.digest("1"), self.digest("2"))
         manifest = json.loads(max(self.folder_of("1").glob("checkpoints/*/manifest.json")).read_text())
-        batch = manifest["data_cursor"] // (3 * manifest["step"])  # three of them a step
+        batch = manifest["data_cursor"] // (3 * manifest["step"])  # three per step
         self.assertEqual(manifest["images"], 2 * batch * manifest["step"])
 
     def test_bad_steps_are_refused_in_a_line(self):
-        """Whatever classes, calls and losses can be found at fault by: tests/python."""
+        """tests/python has other faulty classes, calls and losses."""
         self.refuse(judge="""class Bad(torch.autograd.Function):
             forward = staticmethod(lambda ctx, x: x.clone())
             def backward(ctx, gradient): raise ValueError("no slope")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A job whose page is looked at, and clients for it, for http_page.py, tls.py and live_page.py."""
+"""Defines a job with a page, and clients for it, for http_page.py, tls.py and live_page.py."""
 import http.client
 import json
 import socket
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from train_command import EXAMPLES
 
-DEADLINE = 30  # seconds, of each request
+DEADLINE = 30  # seconds of each request
 RING = EXAMPLES / "ring8.yaml"
 ENDLESS = "training.kimg=1000000"
 
@@ -35,7 +35,7 @@ class Page:
         self.token = (run_directory / "http.token").read_text().strip()
 
     def get(self, path, method="GET", headers=None, connection=None):
-        """(status, headers, body)."""
+        """Returns (status, headers, body)."""
         http_client = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
         http_client.request(method, path, headers=headers or {})
         answer = http_client.getresponse()
@@ -48,7 +48,7 @@ class Page:
         return json.loads(self.get("/api/run.json")[2])
 
     def metrics(self):
-        """Text of the metrics, and the values by name and labels."""
+        """Returns the text of the metrics, and the values by name and labels."""
         text = self.get("/metrics")[2].decode()
         values = {}
         for line in text.splitlines():
@@ -58,14 +58,14 @@ class Page:
         return text, values
 
     def raw(self, words=b"", receive=4096):
-        """A connection that has said `words`."""
+        """Returns a connection that has sent `words`."""
         client = socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE)
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
         client.sendall(words)
         return client
 
     def answer_to(self, words):
-        """All that is said until the connection is closed."""
+        """Returns all bytes until the connection is closed."""
         with self.raw(words) as client:
             said = b""
             while part := client.recv(65536):
@@ -87,7 +87,7 @@ class Page:
 
 
 class Events(threading.Thread):
-    """Reads Server-Sent Events as they come, into `messages`: (moment, id, type, data)."""
+    """Reads Server-Sent Events into `messages`: (time, id, type, data)."""
 
     def __init__(self, page, last_id=None):
         super().__init__(daemon=True)
@@ -100,7 +100,7 @@ class Events(threading.Thread):
         try:
             text = self.client.makefile("r", encoding="utf-8")
             while text.readline().strip():
-                pass  # the answer's head
+                pass  # header of the answer
             fields = {}
             for line in text:
                 if line.strip():

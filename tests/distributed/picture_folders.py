@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Folders of pictures as people have them: all kinds and sizes mixed, also as a ZIP, on one and on three workers.
+"""Mixed folders of pictures of all kinds and sizes, also as a ZIP, on one and on three workers.
 
     GANGWAY_BIN=build/release/bin picture_folders.py [COUNT] [unittest arguments]
 
-COUNT pictures (60) of sides 8 to 2,000 (to 400 where they are fewer than 1,000) from a seed that is printed; SEED=…
-repeats one.
+COUNT pictures (60) of sides 8 to 2,000 (to 400 if fewer than 1,000), from a printed seed; SEED=… repeats one.
 """
 import json
 import os
@@ -51,7 +50,7 @@ class PictureFolders(Trainings):
         return packed
 
     def write_tars(self, folder):
-        """In the order of a disk, spread over three."""
+        """In the order of a disk, spread over three folders."""
         shards = self.folder / "shards"
         shards.mkdir()
         files = sorted(folder.rglob("*.*"))
@@ -63,7 +62,7 @@ class PictureFolders(Trainings):
         return shards
 
     def trained(self, source, *keys, run, workers=1):
-        """What a run said, which is begun or goes on."""
+        """Runs or resumes a job. Returns its output."""
         code, out, err = self.call(GANGWAY, "run", *self.job(source), *keys, "-n", workers, "--run", run,
                                    XDG_CACHE_HOME=self.folder / "cache")
         self.assertEqual(code, 0, out + err)
@@ -115,7 +114,7 @@ class PictureFolders(Trainings):
         for i in range(512):
             folder.mkdir(exist_ok=True)
             (folder / f"{i:05}.png").write_bytes(sample_pictures.png(rng, 12, 12, sample_pictures.RGB, 8).content)
-        for i in range(400, 404):  # the order is the job's: with 4 of 512, one comes within the first pass, and not at once
+        for i in range(400, 404):  # in the job's order, one of these 4 of 512 comes within the first pass, and not at its start
             whole = (folder / f"{i:05}.png").read_bytes()
             (folder / f"{i:05}.png").write_bytes(whole[:len(whole) // 2])
         job = [CLOTHES, *SMALL, f"data.source=images:{folder}", "training.kimg=2", "data.prefetch=1"]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`python -m gangway.reference`: steps of real runs, replayed in PyTorch alone (docs/reference-step.md), are equal in every bit, and
-what is not is named. Needs PyTorch.
+"""`python -m gangway.reference` replays steps of real runs in PyTorch alone (docs/reference-step.md): every bit is equal, and
+differences are named. Needs PyTorch.
 
     GANGWAY_BIN=build/release/bin reference_step.py [unittest arguments]
 """
@@ -21,7 +21,7 @@ from torch import nn
 
 from replay import flip_a_bit
 from train_command import EXAMPLES, GANGWAY, PACKAGE, Trainings, write_classes
-from gangway.xxh3 import hash_of  # of share/python, whose place train_command names
+from gangway.xxh3 import hash_of  # of share/python, whose path train_command sets
 
 SAVED = ["training.batch=16", "training.microbatches=4", "output.pictures_kimg=0", "output.http=off", "checkpoint.every_steps=1",
          "checkpoint.every_kimg=0", "checkpoint.keep=10"]
@@ -40,7 +40,7 @@ discriminator: {optimizer: {adam: {lr: 2e-4, betas: [0.5, 0.999]}}}
 
 
 class Generator(nn.Module):
-    """BatchNorm with its whole number, and convolutions in the job's memory format."""
+    """Has BatchNorm with its whole number, and convolutions in the job's memory format."""
 
     def __init__(self, classes: int, channels: int):
         super().__init__()
@@ -61,7 +61,7 @@ def rate():
 
 
 class Discriminator(nn.Module):
-    """Smooth, so that a penalty's second derivatives are not zero; and with dropout, which is drawn."""
+    """Is smooth, so that a penalty's second derivatives are not zero. Has dropout, whose draws must be equal."""
 
     def __init__(self, classes: int, channels: int):
         super().__init__()
@@ -78,7 +78,7 @@ class Discriminator(nn.Module):
 
 
 def edit(manifest, *changes):
-    """Writes other texts into a manifest, and its seal anew."""
+    """Writes other texts into a manifest, and a new seal."""
     text = manifest.read_text()
     for old, new in changes:
         assert old in text, old
@@ -90,7 +90,7 @@ def edit(manifest, *changes):
 class ReferenceStep(Trainings):
     @classmethod
     def setUpClass(cls):
-        """One run for the tests that look at one: three workers, four steps, R1 in every second."""
+        """Shares one run: three workers, four steps, R1 in every second step."""
         cls.shared = Path(tempfile.mkdtemp(prefix="gangway-test-"))
         cls.addClassCleanup(shutil.rmtree, cls.shared, ignore_errors=True)
         trained = cls()
@@ -113,7 +113,7 @@ class ReferenceStep(Trainings):
             self.assertRegex(said, "equal in every bit\n$")
 
     def copy(self):
-        """Of the run, to be changed."""
+        """Copies the run, so that a test may change it."""
         return Path(shutil.copytree(self.run_folder, self.folder / "runs/00000-copy"))
 
     def test_each_step_of_a_run_on_three_workers_is_equal_in_every_bit(self):
@@ -176,7 +176,7 @@ class ReferenceStep(Trainings):
                    "model.dropout=0.3", run="shades", workers=2)
         self.assert_equal_in_every_bit(self.folder / "runs/00000-shades", 0, 1)
         huge = ["generator.optimizer.adam.lr=1e9", "discriminator.optimizer.adam.lr=1e9", "training.divergence.policy=rollback",
-                "training.divergence.lr_factor=1e-12", "training.divergence.rewind=2"]  # without them all weights overflow
+                "training.divergence.lr_factor=1e-12", "training.divergence.rewind=2"]  # without a lower rate all weights overflow
         self.train(EXAMPLES / "grid25.yaml", *SAVED, "training.kimg=0.16", "training.lecam.weight=0.1", *huge, run="back", workers=3)
         run = self.folder / "runs/00001-back"
         self.assertIn("rollback", (run / "decisions.jsonl").read_text())

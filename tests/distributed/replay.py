@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway replay`: steps of a run, trained again on other layouts, have the recorded digests, and a flipped bit is named.
+"""`gangway replay` trains steps of a run again on other layouts: the recorded digests, and a flipped bit is named.
 
     GANGWAY_BIN=build/release/bin replay.py [unittest arguments]
 """
@@ -14,14 +14,14 @@ import unittest
 from pathlib import Path
 
 from train_command import EXAMPLES, GANGWAY, Trainings, snapshot_files
-from gangway.xxh3 import hash_of  # of share/python, whose place train_command names
+from gangway.xxh3 import hash_of  # of share/python, whose path train_command sets
 
 
 def rates(value):
     return [f"{network}.optimizer.adam.lr={value}" for network in ("generator", "discriminator")]
 
 
-# With such rates all weights overflow after an update, unless they are lowered.
+# At this rate all weights overflow after an update, unless the rollback lowers it.
 JOB = [*rates(1e9), "training.divergence.policy=rollback", "training.divergence.lr_factor=1e-13",
        "training.microbatches=4", "training.batch=128", "training.kimg=7.68", "output.tick_kimg=2", "output.pictures_kimg=0",
        "checkpoint.every_steps=20", "checkpoint.every_kimg=0", "checkpoint.keep=10"]
@@ -41,7 +41,7 @@ def crc32c(content):
 
 
 def flip_a_bit(checkpoint, tensor):
-    """Of a tensor's first element, with all sums made anew: as if it had been trained so."""
+    """Flips a bit of a tensor's first element, and corrects all hashes, as if it had been trained so."""
     manifest_file = checkpoint / "manifest.json"
     text = manifest_file.read_text()
     manifest = json.loads(text)
@@ -71,7 +71,7 @@ class Replay(Trainings):
 
     @classmethod
     def setUpClass(cls):
-        """One run for all tests, of 3 workers and 60 steps, checkpoints at 20, 40 and 60, which went back to its beginning once."""
+        """Shares one run of 3 workers and 60 steps, checkpoints at 20, 40 and 60, with one rollback to its beginning."""
         cls.shared = Path(tempfile.mkdtemp(prefix="gangway-test-"))
         cls.addClassCleanup(shutil.rmtree, cls.shared, ignore_errors=True)
         trained = cls()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Bits that change in a worker's memory, from outside and while it trains, end the run with its name.
+"""Changes bits in a worker's memory while it trains: the run ends and names the worker.
 
     GANGWAY_BIN=build/release/bin replica_check.py [unittest arguments]
 
-The weights hold still under a learning rate that rounds to nothing, so that they can be found in memory.
+A learning rate that rounds to nothing keeps the weights constant, so that the test finds them in memory.
 """
 import json
 import re
@@ -21,11 +21,11 @@ JOB = [EXAMPLES / "ring8.yaml", "generator.optimizer.adam.lr=1e-30", "discrimina
        "output.pictures_kimg=0", "checkpoint.every_kimg=0", "output.tick_kimg=1"]
 TENSOR = "discriminator/1/weight"
 FLOAT = 4  # bytes
-NEEDLE = 256  # floats that no other memory holds
+NEEDLE = 256  # floats, unique in memory
 
 
 def tensor_bytes(run):
-    """The tensor of a run's only checkpoint (safetensors, in pieces: NAME@FIRST_ELEMENT)."""
+    """Returns the tensor of a run's only checkpoint (safetensors, in pieces: NAME@FIRST_ELEMENT)."""
     pieces = {}
     for file in sorted(run.glob("checkpoints/*/*.safetensors")):
         with open(file, "rb") as stored:
@@ -43,7 +43,7 @@ def tensor_bytes(run):
 
 
 def find_in_memory(pid, needle):
-    """Addresses of `needle` in what the process may write."""
+    """Returns the addresses of `needle` in writable memory of the process."""
     found = []
     with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
         for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
@@ -54,7 +54,7 @@ def find_in_memory(pid, needle):
                     memory.seek(begin)
                     content = memory.read(end - begin)
                 except OSError:
-                    continue  # a device's memory
+                    continue  # memory of a device
                 at = content.find(needle)
                 while at >= 0:
                     found.append(begin + at)
@@ -72,9 +72,9 @@ class FlippedBits(Trainings):
     def test_the_worker_whose_memory_changed_is_named(self):
         self.train(*JOB, "training.kimg=0.5", run="still", workers=1)
         weights = tensor_bytes(self.folder_of("still"))
-        # A bit of worker 1's own slice that changes between its two sends is right on one other worker and wrong on
-        # two: then the wrong one is named, or nobody. The bits are set once and for all, so that it can happen only
-        # when they change first; that run is tried again.
+        # If a bit of worker 1's own slice changes between its two sends, one other worker is right and two are wrong. The run
+        # then names the wrong worker, or none. The bits are set once, so this needs a change at that moment: the test tries
+        # again.
         named = rf"after step \d+: '{TENSOR}' has other bits on rank 2 than on the other"
         for attempt in range(3):
             said = self.said_by_a_run_with_flipped_bits(f"run{attempt}", weights)
@@ -88,7 +88,7 @@ class FlippedBits(Trainings):
         pid = json.loads((self.folder_of(name) / "placement.json").read_text())["ranks"][2]["pid"]
         places = find_in_memory(pid, weights[:NEEDLE * FLOAT])
         self.assertTrue(places, "the weights are nowhere in memory")
-        # What lies in a slice of another worker is overwritten with every update: it is tried again.
+        # Each update overwrites another worker's slice, so the test tries again.
         end = time.monotonic() + self.deadline
         while running.process.poll() is None:
             self.assertLess(time.monotonic(), end, "nobody noticed\n" + running.said())

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The pages of `gangway report`, `gangway compare` and `gangway bench job` in a real browser, by mouse and by keyboard, on a wide
-window and on a phone's, light and dark; nothing asks for anything outside the file, and axe-core finds nothing serious.
+"""The pages of `gangway report`, `gangway compare` and `gangway bench job` in a real browser, by mouse and keyboard, in a wide
+and a phone's window, light and dark. No page requests anything outside its file, and axe-core finds nothing serious.
 
     GANGWAY_BIN=build/release/bin report_page.py [unittest arguments]    (Python of .venv, for axe-core; Debian's chromium)
 """
@@ -22,7 +22,7 @@ SKIPPED = 77
 
 
 class ReportPage(Trainings):
-    """Two runs, trained once, and their pages; the first was traced, and went on once."""
+    """Shares two runs and their pages; the first one was traced, and resumed once."""
 
     @classmethod
     def setUpClass(cls):
@@ -172,7 +172,7 @@ class ReportPage(Trainings):
 
 
 class BenchPage(Trainings):
-    """What `gangway bench job` writes: figures in a file, and a page, one file without a script."""
+    """`gangway bench job` writes figures to one file, and a page without scripts to another."""
 
     def test_is_whole_and_open_to_all_in_every_window(self):
         code, out, err = self.call(GANGWAY, "bench", "job", EXAMPLES / "ring8.yaml", "--workers", "1,2", "--rounds", "1", "--steps",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A running job gets more workers and fewer, and micro-batches of a slow worker go to the others: the digest is that of
-one undisturbed worker.
+"""A running job gets more and fewer workers, and micro-batches of a slow worker move to others: the digest of one
+undisturbed worker.
 
     GANGWAY_BIN=build/release/bin resize.py Resized                   with .venv/bin/python: grpcio is in there
     RESIZES=200 GANGWAY_BIN=... resize.py AtRandom Balanced           by hand: label campaign
@@ -21,12 +21,12 @@ from control_calls import Control
 
 RESIZES = int(os.environ.get("RESIZES", "10"))
 MOST = 4  # workers: as many as there are micro-batches
-STEPS_EACH = 400  # of the job for each resize: some come while a lease is trained, some at once
+STEPS_EACH = 400  # steps of the job per resize: some resizes come during a lease, some at once
 
 
 class Resizing(Steered):
     def wait_to_train(self, running, run, number):
-        """The number of workers of that start, once it has made a step, or is paused."""
+        """Returns the number of workers of that start, once it has made a step or is paused."""
         status = self.wait_for_start(running, run, number)
         with Control(run) as control:
             control.wait_until(lambda now: now.step > status.step or now.phase in ("ended", "paused"), "a step")
@@ -40,8 +40,8 @@ class Resized(Resizing):
         hosts = self.folder / "hosts"
         hosts.write_text(f"{socket.gethostname()} slots=2\n")
         running, run = self.begin_to_train(kimg, "--hostfile", hosts, "output.http=auto", workers=2, restarts=None)
-        self.gangway("pause", "job")  # so that it does not end before it is looked at
-        # The hostfile has other slots by now.
+        self.gangway("pause", "job")  # so that it does not end before the test looks
+        # The hostfile has other slots now.
         hosts.write_text(f"{socket.gethostname()} slots=3\n")
         self.gangway("resize", "job", 4)
         self.assertEqual(self.wait_to_train(running, run, 2), 3)
@@ -67,7 +67,7 @@ class Resized(Resizing):
         self.assertRegex(events, r" drain .* by unix ")
 
     def test_is_refused_in_words_and_leaves_for_good_where_it_is_told_to_end_meanwhile(self):
-        """Which numbers do not go with a layout: tests/coordinator/steering/steering_test.cpp."""
+        """tests/coordinator/steering/steering_test.cpp has numbers that do not fit a layout."""
         running, run = self.begin_to_train(workers=2)
         self.assertIn("use -n 4 or fewer", self.gangway("resize", "job", 5, code=2))
         self.assertIn("has 2 workers already", self.gangway("resize", "job", 2))
@@ -120,7 +120,7 @@ class Balanced(Steered):
     deadline = 600
 
     def slow_down(self, pid, until):
-        """Three quarters of the time the process stands still."""
+        """Stops the process for three quarters of the time."""
         while not until.wait(0.01):
             try:
                 os.kill(pid, signal.SIGSTOP)

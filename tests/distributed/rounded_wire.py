@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Trainings whose hosts exchange bf16 or fp16: declared inexact, one result a layout, as good as fp32.
+"""Trainings whose hosts exchange bf16 or fp16: declared inexact, one result per layout, as good as fp32.
 
     GANGWAY_BIN=build/release/bin rounded_wire.py [unittest arguments]
 
-Workers that exchange messages alone (layout.transport=mpi) stand for hosts.
+Workers that only exchange messages (layout.transport=mpi) stand for hosts.
 """
 import json
 import unittest
@@ -15,7 +15,7 @@ from train_command import EXAMPLES, GANGWAY, Trainings
 RING = EXAMPLES / "ring8.yaml"
 MESSAGES = "layout.transport=mpi"
 SHORT = [MESSAGES, "training.kimg=5", "output.pictures_kimg=0", "checkpoint.every_kimg=0", "model.width=64",
-         "layout.check_steps=1", "layout.audit=true"]  # all replicas' weights are compared after every step
+         "layout.check_steps=1", "layout.audit=true"]  # compares all replicas' weights after every step
 SEEDS = 0, 1, 2
 MODES = 8
 
@@ -47,7 +47,7 @@ class Modes(Trainings):
         return report["covered"], report["good_share"]
 
     def test_as_many_modes_are_found_as_in_fp32(self):
-        """On the whole: which modes one training finds is chance, in fp32 as well."""
+        """Compares averages, because the modes that one training finds are chance, in fp32 too."""
         found = {}
         for wire in ("fp32", "bf16"):
             for seed in SEEDS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pictures of seeds, of the same noise made in NumPy as docs/evaluation.md has it, and on the way between two."""
+"""Compares pictures of seeds with pictures of the same noise from NumPy (docs/evaluation.md), and pictures between two seeds."""
 
 import os
 import pathlib
@@ -48,7 +48,7 @@ class SampleNoise(unittest.TestCase):
         self.sample("--noise", "z.npy", "-o", "noise.png")
         seeds, noise = self.picture("seeds.png"), self.picture("noise.png")
         self.assertEqual(seeds.shape, noise.shape)
-        self.assertLessEqual(abs(seeds - noise).max(), 1)  # the last bit of a logarithm, before rounding to 256 shades
+        self.assertLessEqual(abs(seeds - noise).max(), 1)  # logarithms differ in their last bit, before rounding to 256 shades
         self.assertLess((seeds != noise).mean(), 0.001)
         self.assertGreater(seeds.std(), 1.0)
 

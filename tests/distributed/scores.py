@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Trainings that score their checkpoints and keep the best ones.
+"""Trainings that score their checkpoints and keep the best.
 
     GANGWAY_BIN=build/release/bin scores.py [unittest arguments]
 """
@@ -22,7 +22,7 @@ class Scores(Trainings):
         return out
 
     def kept(self, run):
-        """Steps of the checkpoints that are there, and the scores of those that have one."""
+        """Returns the steps of the existing checkpoints, and the scores by step."""
         folder = self.folder_of(run) / "checkpoints"
         steps = {int(path.name[5:]) for path in folder.glob("step-?????????")}
         scores = {int(path.name[5:14]): json.loads(path.read_text())["score"] for path in folder.glob("*.score.json")}
@@ -54,7 +54,7 @@ class Scores(Trainings):
         told = re.findall(r"^score  step (\d+)  ([\w-]+) ([\d.]+)(  best)?$", out, re.M)
         steps = sorted({int(step) for step, *_ in told})
         self.assertLessEqual(set(steps), {16, 32, 47}, out)
-        self.assertEqual(steps[-1], 47, out)  # of others, where steps are faster than scores, only the newest
+        self.assertEqual(steps[-1], 47, out)  # if steps are faster than scores, only the newest checkpoint gets one
         metrics = ["SWD", "FD-LeNet", "precision", "recall"]
         self.assertEqual([metric for step, metric, *_ in told if int(step) == steps[-1]], metrics, out)
         lines = [json.loads(line) for line in (self.folder_of("told") / "stats.jsonl").read_text().splitlines()]

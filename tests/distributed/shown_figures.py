@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What stats.jsonl tells of updates and logits is the same on one and on three workers, and looking changes no bit.
+"""Figures of updates and logits in stats.jsonl are equal on one and three workers, and change no bit.
 
     GANGWAY_BIN=build/release/bin shown_figures.py [unittest arguments]
 """
@@ -35,14 +35,14 @@ class ShownFigures(Trainings):
                 for key in (f"{network}_{norm}" for norm in NORMS):
                     self.assertGreater(one[key], 0.0, key)
                     self.assertAlmostEqual(three[key] / one[key], 1.0, delta=1e-6, msg=key)
-                # Of the last step but one.
+                # figures of the last step but one
                 self.assertEqual(one[f"{network}_updates"], one["step"] - 1)
                 self.assertEqual(three[f"{network}_updates"], one["step"] - 1)
                 self.assertEqual(three[f"{network}_lr"], one[f"{network}_lr"])
             for key in (f"discriminator_{figure}" for figure in FIGURES):
                 self.assertEqual(three[key], one[key], key)
         rates = [tick["generator_lr"] for tick in ones]
-        self.assertAlmostEqual(rates[1] / rates[0], 3.0)  # steps 1 and 3 of six that warm up
+        self.assertAlmostEqual(rates[1] / rates[0], 3.0)  # steps 1 and 3 of a warm-up of six
         self.assertEqual(rates[4], rates[5])
         for tag in b"Weights/generator/", b"Gradients/discriminator/", b"Logits/discriminator/real":
             self.assertIn(tag, self.events("three")[0])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs that are killed whole go on from the snapshots in memory, on any number of workers, to the same digest.
+"""Runs whose processes are all killed resume from the snapshots in memory, on any number of workers, to the same digest.
 
     GANGWAY_BIN=build/release/bin snapshots.py [unittest arguments]
 """
@@ -14,7 +14,7 @@ JOB = [EXAMPLES / "ring8.yaml", "training.microbatches=6", "training.batch=96", 
 
 class Snapshots(Trainings):
     def start_and_kill(self, *words, after="\ntick 3 "):
-        """Starts a command, and kills all of its processes, launcher and ranks, once it has said `after`."""
+        """Starts a command. Kills all its processes, launcher and ranks, once it has printed `after`."""
         running = self.start(*words, name="killed")
         running.wait_for(after)
         running.kill_all()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The parts of a step add up to the time that was trained, under every layout; a part that a job is made to have shows where it
-belongs; `gangway compare --parts` tells runs apart. They are what a trace shows of the same steps: trace_steps.py.
+"""The parts of a step add up to the training time under every layout, and a planted wait appears in its part. `gangway compare
+--parts` finds differing runs. trace_steps.py compares the parts with a trace of the same steps.
 
     GANGWAY_BIN=build/release/bin step_parts.py [unittest arguments]
 """
@@ -18,7 +18,7 @@ RING = [EXAMPLES / "ring8.yaml", "training.kimg=20", "training.batch=128", "trai
 
 class StepParts(Trainings):
     def train_and_check_sums(self, run, *words, workers):
-        """Seconds of the parts of all steps, of each worker, are those of the training: clocks of other processes, so not quite."""
+        """The parts of all steps sum to the training time for each worker, almost: processes have different clocks."""
         self.train(*RING, *words, run=run, workers=workers)
         ticks = [json.loads(line) for line in (self.folder_of(run) / "stats.jsonl").read_text().splitlines()]
         seconds = ticks[-1]["seconds_total"]
@@ -43,9 +43,9 @@ class StepParts(Trainings):
         self.assertTrue(self.train_and_check_sums("stages", "layout.stages=2", workers=2), "a bubble")
 
     def test_tell_runs_apart_and_of_gpus_too(self):
-        """Runs that tell what workers with a GPU would, in every other tick, are copies of the first."""
+        """Copies the first run, with GPU figures in every second tick."""
         self.assertFalse(self.train_and_check_sums("before", workers=1))
-        self.train_and_check_sums("after", "output.pictures_kimg=0.128", workers=1)  # a picture a step
+        self.train_and_check_sums("after", "output.pictures_kimg=0.128", workers=1)  # a picture in each step
         self.compare("before", "before", code=0)
         self.assertRegex(self.compare("before", "after", code=1), r"(?m)^slower: pictures of 0000\d-after takes [0-9.]+ ms more")
         self.assertIn("a percentage such as 3%", self.compare("before", "after", limit="many", code=2))

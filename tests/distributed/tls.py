@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A job's control service and its page where other hosts can reach them: over TLS for clients with a token, in clear only where the
-job says so, and in a line what is wrong with a certificate.
+"""A job's control service and page that other hosts can reach: over TLS for clients with a token; unencrypted only if the job
+says so. Errors of certificates give one line.
 
     GANGWAY_BIN=build/release/bin tls.py [unittest arguments]      with .venv/bin/python: grpcio is in there; Debian's openssl
 """
@@ -22,7 +22,7 @@ from page_client import DEADLINE, RING, wait_until
 from train_command import GANGWAY, Shared
 
 CONFIG = 2
-HELLO = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"  # as TLS begins
+HELLO = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"  # first bytes of TLS
 
 
 def free_port():
@@ -55,7 +55,7 @@ class Job(WithCertificates):
         return connection
 
     def stream(self):
-        """A connection over TLS that has asked for events."""
+        """Returns a connection over TLS that has requested events."""
         client = self.trust().wrap_socket(self.page.raw(), server_hostname="127.0.0.1")
         self.addCleanup(client.close)
         client.sendall(b"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -94,7 +94,7 @@ class Job(WithCertificates):
         self.assertTrue(page.file["url"].startswith("https://"), page.file)
         self.assertIn("page   https://", page.running.said())
         self.assertNotIn("not encrypted", page.running.said())
-        one = self.connection()  # for all of them: it is kept
+        one = self.connection()  # one kept connection for all of them
         bearer = {"Authorization": f"Bearer {page.token}", "Host": "node-a"}
         for path in ("/", "/metrics", "/healthz", "/main.js", "/api/run.json"):
             status, headers, body = page.get(path, connection=one, headers=bearer)
@@ -109,7 +109,7 @@ class Job(WithCertificates):
         with self.assertRaises(ssl.SSLCertVerificationError):
             page.get("/", connection=self.connection("other"))
 
-        # The end of an answer is said over TLS too: nobody else can bring it about.
+        # An answer ends inside of TLS, so that no third party can truncate it.
         client = self.trust().wrap_socket(page.raw(), server_hostname="127.0.0.1", suppress_ragged_eofs=False)
         client.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
         self.assertTrue(self.until(client, b"ok\n").startswith(b"HTTP/1.1 200"))
@@ -118,7 +118,7 @@ class Job(WithCertificates):
 
     def test_says_on_its_page_in_clear_only_that_it_lives(self):
         page = self.page
-        self.assertEqual(page.get("/healthz")[0], 200)  # as the probes of a pod ask
+        self.assertEqual(page.get("/healthz")[0], 200)  # as a pod's probes do
         wait_until(lambda: page.get("/readyz")[0] == 200, "that it trains")
         for path in ("/", "/metrics", f"/?token={page.token}", f"/api/run.json?token={page.token}", "/api/events", "/log"):
             status, headers, body = page.get(path, headers={"Authorization": f"Bearer {page.token}"})
@@ -140,7 +140,7 @@ class Job(WithCertificates):
         self.assertEqual(page.get("/healthz", connection=self.connection())[0], 200)
         watching = self.stream()
         self.until(watching, b"event: tick\n")
-        # A client that has shaken hands and asks nothing, and one that does not read: both are dropped in time.
+        # The server drops a client that asks nothing after its handshake, and a client that does not read.
         idle = self.trust().wrap_socket(page.raw(), server_hostname="127.0.0.1")
         for client in crowd:
             client.close()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What `gangway run --trace` leaves: where communication ran beside compute, operators, shapes and memory; the parts of the traced
-steps; and the same weights as without it.
+"""Output of `gangway run --trace`: overlap of communication and computation, operators, shapes, memory, and the parts of the
+traced steps. The weights are those of an untraced run.
 
     GANGWAY_BIN=build/release/bin trace_steps.py [unittest arguments]
 """
@@ -17,7 +17,7 @@ from train_command import EXAMPLES, GANGWAY, Trainings
 
 JOB = [EXAMPLES / "fashion-mnist.yaml", "model.width=16", "training.microbatches=4", "training.kimg=0.768",  # 12 steps
        "output.pictures_kimg=0", "output.tick_kimg=0.128", "generator.clip_norm=10"]
-STEPS = 2  # a tick
+STEPS = 2  # per tick
 FIRST, END = 4, 10
 
 
@@ -37,7 +37,7 @@ def traced(run):
 class Trace(Trainings):
     @classmethod
     def setUpClass(cls):
-        """One traced run for all tests: 2 workers, exchanges across phases, all there is."""
+        """Shares one traced run: 2 workers, exchanges across phases, all details."""
         cls.shared = cls()
         cls.shared.folder = Path(tempfile.mkdtemp(prefix="gangway-test-"))
         cls.addClassCleanup(shutil.rmtree, cls.shared.folder, ignore_errors=True)
@@ -55,7 +55,7 @@ class Trace(Trainings):
         return [e for e in self.events if e["pid"] == rank]
 
     def forwards_beside_the_discriminators_exchange(self, events):
-        """Pairs of a generator's forward in its own phase and a stretch of the discriminator's exchange."""
+        """Returns pairs of the generator's forward in its own phase and a stretch of the discriminator's exchange."""
         forwards = [e for e in events if e.get("cat") == "compute" and e["name"].startswith("forward generator")
                     and e["args"]["phase"] == "generator"]
         exchanges = [e for e in events if e.get("cat") in ("lane", "exchange")
@@ -84,7 +84,7 @@ class Trace(Trainings):
             self.assertTrue(convolutions)
             steps = {e["args"]["step"]: interval(e) for e in own if e["name"].startswith("step ")}
             begin, end = min(b for b, _ in steps.values()), max(e for _, e in steps.values())
-            for event in convolutions:  # what gathers the losses comes behind a step; another clock: a millisecond is granted
+            for event in convolutions:  # losses are gathered after a step; clocks differ, so allows a millisecond
                 self.assertTrue(begin - 1000 <= event["ts"] <= end + 1000, event)
 
     def test_shows_the_operators_of_all_ranks(self):
@@ -125,7 +125,7 @@ class Trace(Trainings):
         self.assertTrue(any(row["operator"].startswith("aten::conv2d [16,1,32,32] [16,1,4,4]") for row in rows))
 
     def test_takes_less_than_five_megabytes_a_step_with_all_there_is(self):
-        """Twice the micro-batches of the usual job have twice its events: 50 MB for ten steps of that."""
+        """Twice the usual micro-batches give twice the events: 50 MB for ten steps."""
         self.assertLess((self.run_folder / "trace/trace.json").stat().st_size, 5_000_000 * (END - FIRST))
 
     def test_has_the_seconds_that_the_parts_of_its_steps_have(self):
@@ -149,7 +149,7 @@ class Trace(Trainings):
     def test_statistics_tell_by_phase_and_bucket_what_compute_waited_for(self):
         phases = set()
         for tick in self.ticks:
-            phases |= set(tick["exposed"])  # a tick leaves out a phase that waited for nothing
+            phases |= set(tick["exposed"])  # a tick leaves out a phase without waits
             for name, phase in tick["exposed"].items():
                 self.assertEqual(phase["agree"], name == "generator")
                 self.assertGreater(len(phase["by_bucket"]), 1)

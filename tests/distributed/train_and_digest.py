@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whole trainings under mpirun end in one digest, whatever the number of workers, the launcher, or the moment of a kill.
+"""Whole trainings under mpirun have one digest, for any number of workers, any launcher, and any moment of a kill.
 
     GANGWAY_BIN=build/release/bin train_and_digest.py [unittest arguments]
 """
@@ -28,10 +28,10 @@ class Layouts(Trainings):
 
 class Killing(Trainings):
     def kill_somewhere_behind_a_checkpoint(self, *words):
-        """Starts a gangway command and kills all of it, launcher and ranks, a random moment after its first checkpoint."""
+        """Starts a gangway command and kills launcher and ranks at a random moment after its first checkpoint."""
         running = self.start(*words, name="killed")
         running.wait_for("ckpt   step-")
-        time.sleep(random.uniform(0.0, 0.4))  # the moment is what varies
+        time.sleep(random.uniform(0.0, 0.4))  # varies the moment
         running.kill_all()
 
     def newest_step(self, run):

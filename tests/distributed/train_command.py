@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The gangway command with real workers, as the tests of this folder call it."""
+"""Runs the gangway command with real workers for the tests of this folder."""
 import contextlib
 import inspect
 import io
@@ -22,16 +22,16 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PACKAGE = EXAMPLES.parent / "share/python"
 sys.path.insert(0, str(PACKAGE))
 DEADLINE = 400  # seconds; a hang is a failure
-LAST_WORDS = 4000  # characters of what was said, where a test fails
+LAST_WORDS = 4000  # characters of output in a failed test's message
 
 
 def write_classes(file, *classes, imports=""):
-    """A Python file with these classes of a test, and nothing else of it."""
+    """Returns a Python file with only these classes of a test."""
     file.write_text("import torch\nfrom torch import nn\n" + imports + "\n\n" + "\n\n".join(map(inspect.getsource, classes)))
 
 
 def descendants(pid):
-    """All processes below `pid`, itself included: mpirun puts its ranks into groups of their own."""
+    """Returns all processes below `pid`, and itself: mpirun puts its ranks into other process groups."""
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -46,7 +46,7 @@ def descendants(pid):
 
 
 def segments_of(pids):
-    """Shared memory of Open MPI and of host groups that these processes have mapped; snapshots are another matter."""
+    """Returns shared memory of Open MPI and host groups that these processes have mapped, without snapshots."""
     found = set()
     for pid in pids:
         try:
@@ -57,8 +57,8 @@ def segments_of(pids):
 
 
 def kill_all(process):
-    """SIGKILL for a started command and everything below it, launcher and ranks. Nobody is left to remove their shared
-    memory, and the next start would only do so a minute later."""
+    """Kills a started command and all processes below it, launcher and ranks, by SIGKILL. Removes their shared memory, because
+    no process is left to do so, and the next start would only do it a minute later."""
     pids = descendants(process.pid)
     segments = segments_of(pids)
     for pid in pids:
@@ -72,7 +72,7 @@ def kill_all(process):
 
 
 def snapshot_files(folder):
-    """Files in shared memory with snapshots of runs in `folder`."""
+    """Returns the snapshot files in shared memory of runs in `folder`."""
     def head(file):
         try:
             with open(file, "rb") as content:
@@ -84,7 +84,7 @@ def snapshot_files(folder):
 
 
 class Running:
-    """A command that runs beside its test; what it says goes into a file (pipes would be held open by ranks that hang)."""
+    """Runs a command beside its test. Its output goes to a file, because hanging ranks would keep pipes open."""
 
     def __init__(self, words, folder, deadline, name, **variables):
         self.file = folder / name
@@ -97,7 +97,7 @@ class Running:
         return self.file.read_text()
 
     def wait_until(self, condition, what):
-        """Waits for a result of `condition` that counts as true, and returns it."""
+        """Waits until `condition` returns a true value, and returns that."""
         end = time.monotonic() + self.deadline
         while True:
             is_over = self.process.poll() is not None or time.monotonic() > end
@@ -109,7 +109,7 @@ class Running:
             time.sleep(0.005)
 
     def wait_for(self, pattern, after=0):
-        """Waits until the regular expression finds something, at or behind place `after`; the place behind that."""
+        """Waits for a match of the regular expression at or after place `after`. Returns the place after the match."""
         expression = re.compile(pattern, re.MULTILINE)
         return self.wait_until(lambda: expression.search(self.said(), after), f"'{pattern}'").end()
 
@@ -117,7 +117,7 @@ class Running:
         self.process.send_signal(number)
 
     def end(self):
-        """The exit code."""
+        """Waits. Returns the exit code."""
         return self.process.wait(timeout=self.deadline)
 
     def kill_all(self):
@@ -126,7 +126,7 @@ class Running:
 
 
 class Trainings(unittest.TestCase):
-    """Each test has a folder of its own, with the runs in `runs`."""
+    """Gives each test a folder, with its runs in `runs`."""
 
     deadline = DEADLINE
     alone = {}  # digests by the words of their jobs
@@ -134,11 +134,11 @@ class Trainings(unittest.TestCase):
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="gangway-test-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        # What runs that failed keep to go on from.
+        # Snapshots that failed runs keep.
         self.addCleanup(lambda: [file.unlink(missing_ok=True) for file in snapshot_files(self.folder)])
 
     def call(self, *words, **variables):
-        """Runs a command; (exit code, standard output, standard error)."""
+        """Runs a command. Returns (exit code, standard output, standard error)."""
         with open(self.folder / "out", "w+") as out, open(self.folder / "err", "w+") as err:
             process = subprocess.Popen([str(word) for word in words], cwd=self.folder, stdout=out, stderr=err,
                                        env=environment(**variables))
@@ -149,26 +149,26 @@ class Trainings(unittest.TestCase):
             return code, out.read(), err.read()
 
     def start(self, *words, name="said", by=(), **variables):
-        """Starts a gangway command beside the test. `by`: a command that starts it."""
+        """Starts a gangway command beside the test. @param by  command that starts it"""
         running = Running([*by, GANGWAY, *words], self.folder, self.deadline, name, **variables)
         self.addCleanup(running.kill_all)
         return running
 
     def train(self, job, *arguments, run, workers):
-        """`gangway run` to the end; fails the test unless it ends well."""
+        """Runs `gangway run` to its end; fails the test unless it succeeds."""
         code, out, err = self.call(GANGWAY, "run", job, "-n", workers, "--run", run, *arguments)
         self.assertEqual(code, 0, out + err)
 
     def digest_alone(self, *job):
-        """Of the job on one worker that nobody disturbs, which many tests compare theirs with: trained once a program.
-        @param job  its words; what they name must be the same in each test that says them"""
+        """Returns the digest of the job on one undisturbed worker, for comparison. Trained once per program.
+        @param job  its words; files that they name must be the same in each test that uses them"""
         if job not in Trainings.alone:
             self.train(*job, run="undisturbed", workers=1)
             Trainings.alone[job] = self.digest("undisturbed")
         return Trainings.alone[job]
 
     def refused(self, code, *words, says, **variables):
-        """A gangway command that must end with `code` and one line that has all words of `says`. What it printed."""
+        """Runs a gangway command that must end with `code` and one line with all words of `says`. Returns its output."""
         got, out, err = self.call(GANGWAY, *words, **variables)
         self.assertEqual(got, code, out + err)
         lines = [line for line in err.splitlines() if line.startswith("gangway: ")]
@@ -178,12 +178,12 @@ class Trainings(unittest.TestCase):
         return out
 
     def folder_of(self, run):
-        """The run's own, of its name."""
+        """Returns the digest of the run of that name."""
         found, = (self.folder / "runs").glob(f"*-{run}")
         return found
 
     def replay(self, run, step):
-        """The step again in PyTorch alone (docs/reference-step.md); the next one where a slow disk has left out a checkpoint."""
+        """Replays the step in PyTorch alone (docs/reference-step.md); the next one if a slow disk has skipped a checkpoint."""
         there = {int(path.name[5:]) for path in self.folder.glob(f"runs/*-{run}/checkpoints/step-?????????")} | {0}
         alike = [one for one in range(max(there)) if {one, one + 1} <= there]
         self.assertTrue(alike, f"no two checkpoints one step apart: {sorted(there)}")
@@ -192,13 +192,13 @@ class Trainings(unittest.TestCase):
         self.assertRegex(said, "equal in every bit\n$")
 
     def reference(self, *words):
-        """(exit code, what was said) of `python -m gangway.reference` in this process, which loads PyTorch once."""
+        """Returns (exit code, output) of `python -m gangway.reference` in this process, which loads PyTorch once."""
         from gangway.reference.__main__ import main
         said, path = io.StringIO(), sys.path[:]
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             code = main([str(word) for word in words])
         sys.path[:] = path
-        for name, module in list(sys.modules.items()):  # the next run has other files of the same names
+        for name, module in list(sys.modules.items()):  # the next run has other files of these names
             if str(self.folder) in (getattr(module, "__file__", None) or ""):
                 del sys.modules[name]
         return code, said.getvalue()
@@ -211,7 +211,7 @@ class Trainings(unittest.TestCase):
 
 
 class Shared:
-    """Beside Trainings, before it: the tests of a class share a folder and what `begin_for_all` starts in it."""
+    """A base before Trainings: the tests of a class share a folder, and what `begin_for_all` starts in it."""
 
     @classmethod
     def setUpClass(cls):

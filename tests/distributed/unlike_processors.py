@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Workers of another build, and workers that compute other bits than the others, are refused in one line before the first step;
-the job may hold kernels to one instruction set, or allow them to differ.
+"""Workers of another build, and workers that compute other bits, are refused in one line before the first step. A job may
+restrict kernels to one instruction set, or allow different bits.
 
     GANGWAY_BIN=build/release/bin unlike_processors.py [unittest arguments]
 """
@@ -15,7 +15,7 @@ from train_command import EXAMPLES, GANGWAY, Trainings
 ENVIRONMENT = 6
 JOB = [EXAMPLES / "fashion-mnist.yaml", "model.width=16", "training.microbatches=4", "output.pictures_kimg=0",
        "training.kimg=0.128"]
-# What a processor without AVX would take; MKL has a variable of its own for that.
+# Kernels of a processor without AVX. MKL has its own variable for that.
 OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41"}
 
 
@@ -27,7 +27,7 @@ class UnlikeWorkers(Trainings):
         return out + err
 
     def mpirun(self, *arguments, run):
-        """Three ranks, of which the last one's kernels are others'."""
+        """Starts three ranks; the last one has other kernels."""
         train = [GANGWAY, "train", *JOB, *arguments, "--run", run]
         others = [f"{name}={value}" for name, value in OTHER_KERNELS.items()]
         code, out, err = self.call("mpirun", "--oversubscribe", "--bind-to", "none", "-n", 2, *train,

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Kills a writer of checkpoints with SIGKILL, or cuts the power of its disk, at random moments, and looks what is left.
+"""Kills a writer of checkpoints with SIGKILL, or cuts the power of its disk, at random moments, and checks the remains.
 
-After each the newest valid checkpoint must load, hold one step's values in full, be at least as new as the last one whose
-commit was announced, and at most as new as the last one begun. No checkpoint may have been passed over as damaged. Prints
-one line of totals; exit code 1 at the first breach.
+The newest valid checkpoint must load and hold one step's values in full. It must be at least as new as the last announced
+commit, and at most as new as the last begun one. No checkpoint may count as damaged. Prints one line of totals; exit code
+1 at the first breach.
 
 The disk of --cuts is an ext4 file system in an image, mounted through a loop device. A cut is a clone of the image
-(FICLONE): what the disk held at that instant, in the order in which the kernel sent it, the kernel's caches lost. The image
-lies on an XFS of its own, in memory, because that clones a file that is being written as of one instant. The clone is
-mounted (its journal replays) and looked at. What a disk's own cache may lose beyond that, this does not play. It needs
-root, loop devices, mkfs.ext4 and mkfs.xfs (Debian: e2fsprogs xfsprogs); exit code 77, skipped, without.
+(FICLONE): the disk's content at that instant, in the kernel's order of writes, without the kernel's caches. The image
+lies on its own XFS in memory, which clones a file at one instant while it is written. The test mounts the clone (its
+journal replays) and checks it. Losses of a disk's own cache are not emulated. Needs root, loop devices, mkfs.ext4 and
+mkfs.xfs (Debian: e2fsprogs xfsprogs); exit code 77, skipped, without.
 """
 import argparse
 import fcntl
@@ -31,7 +31,7 @@ SHARED_MEMORY = "/dev/shm"
 
 
 class Writer:
-    """Writes checkpoints to `directory` until it is killed; knows which it has announced."""
+    """Writes checkpoints to `directory` until it is killed; records the announced ones."""
 
     def __init__(self, program, directory, elements):
         self.process = subprocess.Popen([program, "write", directory, "0", str(elements)], stdout=subprocess.PIPE,
@@ -40,7 +40,7 @@ class Writer:
         os.set_blocking(self.process.stdout.fileno(), False)
 
     def announced(self):
-        """Last step begun and last step committed so far; a line that a kill cut off does not count."""
+        """Returns the last begun and the last committed step. A line that a kill cut off does not count."""
         while chunk := self.process.stdout.read(65536):
             self.text += chunk
         last = {b"begin": 0, b"committed": 0}
@@ -56,7 +56,7 @@ class Writer:
 
 
 def newest(program, directory):
-    """Step of the newest valid checkpoint, 0 when there is none; ends the campaign when anything is damaged."""
+    """Returns the step of the newest valid checkpoint, 0 if there is none; ends the campaign at any damage."""
     result = subprocess.run([program, "check", directory], capture_output=True, text=True, timeout=300)
     if result.returncode != 0 or result.stderr:
         sys.exit(f"torn, mixed or damaged: {result.stderr.strip()}")
@@ -86,7 +86,7 @@ def mount(image, folder):
 
 def unmount(folder):
     deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:  # something may look at the mount, or at a loop device on it, for a moment
+    while time.monotonic() < deadline:  # other programs may open the mount, or a loop device on it, for a moment
         if subprocess.run(["umount", folder], capture_output=True).returncode == 0:
             return
         time.sleep(0.05)
@@ -94,7 +94,7 @@ def unmount(folder):
 
 
 def make_disk(kind, image, size, folder):
-    """A file system in a new image, mounted; ends the test, skipped, where that is not possible."""
+    """Mounts a file system in a new image; ends the test, skipped, if that is not possible."""
     os.mkdir(folder)
     with open(image, "wb") as file:
         file.truncate(size)
@@ -123,7 +123,7 @@ def cut_again_and_again(arguments, moments, host, disk, other):
         for number in range(arguments.cuts):
             time.sleep(moments.uniform(0.0, 0.05))
             committed = writer.announced()[1]
-            # A name of its own: mount would take over a loop device that is still letting go of the last clone, and its cache.
+            # A new name, because mount would reuse a loop device that is still releasing the last clone, with its cache.
             clone = os.path.join(host, f"clone-{number}")
             with open(os.path.join(host, "image"), "rb") as source, open(clone, "wb") as target:
                 fcntl.ioctl(target.fileno(), FICLONE, source.fileno())

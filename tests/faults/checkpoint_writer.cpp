@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Writes checkpoints for ever, or checks what is there: the victim of the campaigns
-// checkpoint_*.py. Every value follows from the step, so that a torn or mixed state cannot pass for
-// a whole one. Three tensors: net.0 whole, net.1 in pieces, net.2 in pieces with channels last.
+// Writes checkpoints endlessly, or checks existing ones, for the campaigns checkpoint_*.py. Every
+// value follows from the step, so that a torn or mixed state cannot count as complete. Three
+// tensors: net.0 whole, net.1 in pieces, net.2 in pieces with channels last.
 //
 //   checkpoint_writer write DIR [STEPS [ELEMENTS]]   prints "begin N" and "committed N"; STEPS 0 or
 //                                                    absent: for ever; ELEMENTS a tensor: 12000
@@ -50,7 +50,7 @@ store::StoredTensor tensor_of(int index, std::int64_t elements) {
           .order = index == 2 ? store::StoredOrder::kChannelsLast : store::StoredOrder::kRowMajor};
 }
 
-/// In stored order; the value of an element depends on its place in the row-major order.
+/// Returns values in stored order; a value depends on its element's row-major index.
 std::vector<float> values_of(const store::StoredTensor& tensor, std::int64_t step, int index) {
   std::vector<float> values(tensor.num_elements());
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -113,7 +113,7 @@ void save(const std::filesystem::path& directory, std::int64_t step, std::int64_
   (void)store::remove_old(directory, {.keep = kKeep});
 }
 
-/// One unbuffered line, so that it is out before the next system call of a save.
+/// Prints one unbuffered line, so that it is out before the save's next system call.
 void say(const std::string& line) {
   const std::string text = line + "\n";
   (void)!::write(STDOUT_FILENO, text.data(), text.size());

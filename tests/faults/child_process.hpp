@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Processes that a test starts, stops, wakes and kills. A child is forked while the test has one
-// thread. It talks with the test by lines: what it says is awaited with a deadline, so that nothing
-// here can hang.
+// thread. It exchanges lines with the test; each wait for a line has a deadline, so that no test
+// hangs.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@
 
 namespace gangway::testing {
 
-/// One end of the line between a child and the test.
+/// One end of the connection between a child and the test.
 class Line {
  public:
   explicit Line(FileDescriptor end) : end_(std::move(end)) {}
@@ -32,7 +32,7 @@ class Line {
     const std::string line = words + "\n";
     (void)!::send(end_.get(), line.data(), line.size(), MSG_NOSIGNAL);
   }
-  /// The next line; "(silence)" where none comes in time, "(end)" where the other end is gone.
+  /// Returns the next line; "(silence)" if none comes in time, "(end)" if the other end is gone.
   [[nodiscard]] std::string hear(
       std::chrono::milliseconds patience = std::chrono::seconds(20)) const {
     std::string words;
@@ -56,7 +56,7 @@ class Line {
   FileDescriptor end_;
 };
 
-/// A process that runs `body` and says the error with which it ends, if there is one.
+/// A process that runs `body`, and reports the error with which it ends, if there is one.
 class Child {
  public:
   using Body = std::function<void(const Line&)>;
@@ -91,7 +91,7 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   void signal(int number) const { (void)::kill(process_, number); }
-  /// Returns once it does not run any more.
+  /// Stops the process. Returns when it has stopped.
   void stop() const {
     signal(SIGSTOP);
     (void)::waitpid(process_, nullptr, WUNTRACED);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Preloaded into a program (LD_PRELOAD): calls that change the disk fail, take long, or hang, as a
-// test wants it while the program runs. $DISK_FAULTS names a folder with
+// Preloaded into a program (LD_PRELOAD). Calls that change the disk fail, take long, or hang, as a
+// test orders while the program runs. $DISK_FAULTS names a folder with
 //
 //   faults   lines "CALL WHAT TIMES PATH": a CALL (fsync, rename, unlink) on a path that the
 //   regular expression PATH finds fails with the errno
@@ -38,7 +38,7 @@ bool is_watched(const std::string& path) {
 constexpr std::string_view kWait = "wait:";
 constexpr int kPollMilliseconds = 5;
 
-/// The library's own function behind ours.
+/// Returns the next library's function of this name.
 template <typename Function>
 Function* next(const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
@@ -49,7 +49,7 @@ const char* folder() {
   return name;
 }
 
-/// By system calls alone: this is called from inside the functions of the library.
+/// Reads by system calls only, because the library's functions call this.
 std::string read_whole(const std::string& path) {
   std::string text;
   const long fd = ::syscall(SYS_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC, 0);
@@ -86,7 +86,7 @@ struct Fault {
   std::string what;  ///< empty: none
 };
 
-/// The fault that is ordered for this call now, if any.
+/// Returns the ordered fault for this call, if there is one.
 Fault find_fault(const char* call, const std::string& path) {
   static std::mutex mutex;  // guards the counts
   static std::map<std::string, int> counts;
@@ -109,7 +109,7 @@ Fault find_fault(const char* call, const std::string& path) {
   return {};
 }
 
-/// @return the errno with which the call is to fail; 0: it is not
+/// @return the errno with which the call must fail; 0: it does not fail
 int tamper(const char* call, const std::string& path) {
   if (folder() == nullptr || !is_watched(path)) {
     return 0;
@@ -133,7 +133,7 @@ int tamper(const char* call, const std::string& path) {
   return fault.what.empty() ? 0 : std::stoi(fault.what);
 }
 
-/// Calls `real` unless the call is to fail, and notes what came of it.
+/// Calls `real` unless the call must fail, and records the result.
 template <typename Real>
 int call_or_fail(const char* call, const std::string& path, Real real) {
   const int error = tamper(call, path);

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Hurts jobs that go on by themselves, loss after loss: the digest must be that of a run that nobody disturbed. What
-`gangway run` and the coordinator decide then is tests/launch/world's, in virtual time.
+"""Disturbs jobs that resume by themselves, loss after loss: the digest must be that of an undisturbed run. tests/launch/world
+tests the decisions of `gangway run` and the coordinator, in virtual time.
 
-    GANGWAY_BIN=build/release/bin going_on.py               each kind of process is lost once, behind an edit of the job file
+    GANGWAY_BIN=build/release/bin going_on.py               each kind of process is lost once, after an edit of the job file
     GANGWAY_BIN=build/release/bin going_on.py --losses N [--seed S] [--layout data|apart|stages|one|hosts]        a campaign
 
-Kinds: SIGKILL, SIGSEGV and SIGSTOP to a worker, the coordinator, mpirun or its daemon on another host, and two workers within a
-millisecond. Moments: the first second of a start, or a while after a tick. Without --losses `gangway run` is killed at last, and the
-same command goes on at once. Hosts that die: tests/cluster/lost_hosts.py. After each loss the run must name the process that was
-lost, and train again; at its end: no process left, each step once in stats.jsonl, nothing new in /dev/shm, and as many descriptors
-and as much memory in `gangway run` beside the last start as beside the second. Exit code 77: no cluster.
+Kinds: SIGKILL, SIGSEGV and SIGSTOP to a worker, the coordinator, mpirun or its daemon on another host, and two workers within
+a millisecond. Moments: the first second of a start, or some time after a tick. Without --losses, `gangway run` is killed last,
+and the same command resumes at once. tests/cluster/lost_hosts.py has dying hosts. After each loss the run must name the lost
+process and train again. At its end: no process is left, each step is once in stats.jsonl, nothing is new in /dev/shm. At the
+last start, `gangway run` must have as many descriptors and as much memory as at the second. Exit code 77: no cluster.
 """
 import argparse
 import json
@@ -37,9 +37,9 @@ from train_command import EXAMPLES, GANGWAY, environment, kill_all, snapshot_fil
 CLUSTER = str(HERE.parent / "cluster" / "run")
 MARK = "GOING_ON"  # a variable of all processes of a run
 PATIENCE = 60  # seconds from a loss to the next tick; a hang is a failure
-LEFT_PATIENCE = 5  # seconds in which all must be gone
-TIMEOUT = 3  # layout.timeout_seconds: the deadline of what is stopped
-MOST_MEMORY = 4 << 20  # bytes that `gangway run` may grow by
+LEFT_PATIENCE = 5  # seconds until all processes must be gone
+TIMEOUT = 3  # layout.timeout_seconds: deadline of stopped processes
+MOST_MEMORY = 4 << 20  # bytes that `gangway run` may grow
 JOB = [str(EXAMPLES / "ring8.yaml"), "training.microbatches=4", "training.batch=128", "training.kimg=320", "output.tick_kimg=2",
        "output.pictures_kimg=0", "checkpoint.every_kimg=80", "checkpoint.snapshot_steps=5",
        f"layout.timeout_seconds={TIMEOUT}"]
@@ -52,13 +52,13 @@ LAYOUTS = {
 }
 TARGETS = ("worker", "worker", "worker", "two workers", "coordinator", "mpirun")
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGSEGV, signal.SIGSTOP)
-# Each kind once: target, signal, whether it strikes the start before it trains.
+# Each kind once: target, signal, whether it strikes the start before training.
 EACH_ONCE = [("worker", signal.SIGKILL, False), ("coordinator", signal.SIGKILL, True), ("worker", signal.SIGSEGV, False),
              ("mpirun", signal.SIGKILL, False), ("coordinator", signal.SIGSTOP, False)]
 
 
 class Failure(Exception):
-    """What a run did that it must not do."""
+    """A run's violation of a rule."""
 
 
 class HurtRun:
@@ -119,7 +119,7 @@ class HurtRun:
         return self.random.choice(found) if found else None
 
     def strike(self, early):
-        """@return what was hit, and how its loss may be called; None: the run was over before"""
+        """@return the hit processes, and the possible names of their loss; None: the run was over before"""
         target, number = self.blow[:2] if self.blow else (self.random.choice(self.targets), self.random.choice(SIGNALS))
         if early:
             time.sleep(self.random.uniform(0.0, 1.0))
@@ -127,7 +127,7 @@ class HurtRun:
             if not self.wait(lambda: self.text().count("\ntick ") > self.ticks_before, "a tick"):
                 return None
             time.sleep(self.random.uniform(0.0, 0.4))
-            # Between two starts it holds fewer: starts that train are compared.
+            # Between two starts there are fewer, so only training starts are compared.
             self.resources_of_starts.append(self.resources())
         victims = []
         kind = "worker" if target == "two workers" else target
@@ -147,7 +147,7 @@ class HurtRun:
         return f"{number.name} {target}", names
 
     def go(self, losses, early_share):
-        """@return the losses that it took before it was over"""
+        """@return the number of losses before the run's end"""
         taken, early, self.ticks_before = [], False, 0
         self.resources_of_starts = []
         while len(taken) < losses:
@@ -180,7 +180,7 @@ class HurtRun:
             return []
 
     def edit(self):
-        """Half of the next experiment, which this run must not train."""
+        """Writes a half edit of the job file, which this run must not train."""
         if not self.wait(lambda: "\ntick " in self.text(), "a tick"):
             raise Failure("over before its job was edited")
         self.job.write_text(self.job.read_text() + "\ntraining: {")
@@ -221,7 +221,7 @@ def digest(folder, run):
 
 
 def hurt(arguments, folder, number, chance, losses):
-    """@return losses that the run took"""
+    """@return the number of the run's losses"""
     each_once = EACH_ONCE if arguments.losses is None else None
     run = HurtRun(folder, f"run{number}", arguments.layout, chance, each_once)
     try:

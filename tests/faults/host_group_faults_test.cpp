@@ -53,7 +53,7 @@ struct Host {
 
 /// A worker's memory of one epoch.
 struct Memory {
-  HostMemory host;  // empty, once connected
+  HostMemory host;  // empty after the connection
   Arena own;
   Arena shared;
   HostGroup group;
@@ -63,7 +63,7 @@ struct Memory {
         own(host.allocate_own(kElements)),
         shared(host.allocate_shared(kElements, Deadline(patience))),
         group(std::move(host).connect(kPlan, Deadline(patience))) {}
-  /// Waits, at most as long as patience allows. @returns the worker that is missing; -1: none
+  /// Waits, at most as long as patience allows. @returns the missing worker; -1: none
   [[nodiscard]] int await(std::size_t flag, std::uint64_t value,
                           std::chrono::milliseconds patience = kPatience) const {
     const Deadline deadline(patience);
@@ -85,7 +85,7 @@ struct Memory {
   }
 };
 
-/// Nobody but the living can have written to it: what the members find is what they wrote.
+/// Checks that the members find their own values: only living workers may have written.
 std::string check_untouched(const Memory& memory, float shared_value) {
   for (std::size_t member = 0; member < memory.group.size(); ++member) {
     const float* own = memory.group.own_memory(member, 0);
@@ -187,7 +187,7 @@ TEST(HostGroupFaults, NamesAMemberThatStopped) {
   EXPECT_EQ(waiting.line().hear(), "missing -1");
 }
 
-/// Lives through epoch 1, as far as it comes, and goes on writing to it.
+/// Takes part in epoch 1 as far as possible, and keeps writing to it.
 void haunt(const Host& host, const Line& line, std::chrono::milliseconds patience) {
   Memory memory(host.setup({0, 1, 2}, 2, 1), patience);
   line.say("connected");
@@ -197,7 +197,7 @@ void haunt(const Host& host, const Line& line, std::chrono::milliseconds patienc
   }
 }
 
-/// Loses worker 2 in epoch 1 and goes on with worker `1 - worker` in epoch 2.
+/// Loses worker 2 in epoch 1, and continues with worker `1 - worker` in epoch 2.
 void go_on_without(const Host& host, const Line& line, int worker,
                    std::chrono::milliseconds patience) {
   std::unique_ptr<Memory> old;
@@ -216,14 +216,14 @@ void go_on_without(const Host& host, const Line& line, int worker,
   memory.group.publish(0, 1);
   const float before = old ? old->shared.data()[kElements - 1] : 0.0F;
   line.say(memory.await(0, 1) < 0 ? "epoch 2" : "alone in epoch 2");
-  (void)line.hear();  // the dead walk
+  (void)line.hear();  // lets the zombie run
   const bool haunted = !old || old->shared.data()[kElements - 1] > before;
   line.say(haunted ? check_untouched(memory, 7.0F) : "the zombie wrote nothing");
   memory.group.publish(1, 1);
   (void)memory.await(1, 1);
 }
 
-/// @param stop_it  returns once worker 2 is stopped
+/// @param stop_it  returns when worker 2 is stopped
 void survive_a_zombie(std::chrono::milliseconds patience,
                       const std::function<void(const Child&)>& stop_it) {
   const Host host;
@@ -239,12 +239,12 @@ void survive_a_zombie(std::chrono::milliseconds patience,
   for (const Child* child : {&first, &second}) {
     ASSERT_EQ(child->line().hear(), "epoch 2");
   }
-  std::string said;  // before it was stopped; where nobody came in time it has ended by itself
+  std::string said;  // before its stop; without peers it has ended by itself
   while (said != "(silence)" && said != "(end)") {
     said = zombie.line().hear(0ms);
   }
   zombie.signal(SIGCONT);
-  for (int line = 0; line < 3; ++line) {  // it has written a whole round since it woke, or ended
+  for (int line = 0; line < 3; ++line) {  // a whole round since its wake-up, or its end
     const std::string heard = zombie.line().hear();
     ASSERT_NE(heard, "(silence)");
   }
@@ -292,7 +292,7 @@ TEST(HostGroupFaults, RefusesMemoryThatIsTooSmallBeforeAnybodyWritesToIt) {
       line.say("no namespace");
       return;
     }
-    // Without this the mount would be seen outside.
+    // Otherwise other processes would see the mount.
     (void)::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
     if (::mount("tmpfs", host.folder.path().c_str(), "tmpfs", 0, "size=1m") != 0) {
       line.say("no mount");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The processes of a job as /proc shows them, for tests that kill and stop them."""
+"""Finds the processes of a job in /proc, for tests that kill and stop them."""
 import os
 from pathlib import Path
 
@@ -12,7 +12,7 @@ def read(path):
 
 
 class Process:
-    """One of /proc, as it is now."""
+    """A process of /proc, as it is now."""
 
     def __init__(self, pid):
         self.pid = pid

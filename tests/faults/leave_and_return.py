@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Trainings that are asked to save or to leave, are hurried, lose a worker, and go on with others: the digest is that of a
-training that nobody disturbed (docs/going-on.md).
+"""Trainings that must save or leave, are hurried, lose a worker, and resume with other workers: the digest is that of an
+undisturbed training (docs/going-on.md).
 
     GANGWAY_BIN=build/release/bin DISK_FAULTS_LIBRARY=build/release/tests/libdisk_faults.so leave_and_return.py [unittest arguments]
 """
@@ -13,13 +13,13 @@ import unittest
 
 from save_faults import SAVED, SaveFaults
 
-UNASKED = ["checkpoint.every_steps=0"]  # no checkpoint but those that somebody asks for
+UNASKED = ["checkpoint.every_steps=0"]  # only requested checkpoints
 SAVED_AND_LEFT = r"^note   stopped on request and saved at step (\d+): the same command continues$"
 
 
 class LeaveAndReturn(SaveFaults):
     def begin_unasked(self, workers=2, by=()):
-        """An endless training that saves nothing by itself, after its first ticks."""
+        """Starts an endless training that saves nothing by itself. Waits for its first ticks."""
         running = self.run_endlessly(*UNASKED, workers=workers, by=by)
         running.wait_for(r"^tick ")
         self.require_progress(running, ticks=2)
@@ -29,7 +29,7 @@ class LeaveAndReturn(SaveFaults):
         return json.loads((self.run_folder() / "placement.json").read_text())["ranks"][rank]["pid"]
 
     def require_saved_and_left(self, running):
-        """The step at which it did."""
+        """Returns the step of the save."""
         self.assertEqual(running.end(), 75, running.said())
         step = int(re.search(SAVED_AND_LEFT, running.said(), re.MULTILINE)[1])
         self.assertEqual(int(re.findall(SAVED, running.said(), re.MULTILINE)[-1]), step)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Run directories in which somebody has moved, mixed, linked and left things: the next start goes on from the newest checkpoint
-that is whole, to the digest of an undisturbed training, and says in one line what it passed over (docs/going-on.md).
+"""Run directories with moved, mixed, linked and leftover files. The next start resumes from the newest complete checkpoint,
+to the digest of an undisturbed training, and names skipped ones in one line (docs/going-on.md).
 
     GANGWAY_BIN=build/release/bin restart_faults.py [unittest arguments]
 """
@@ -42,7 +42,7 @@ class Restarts(Trainings):
                            "pid_namespace": os.readlink("/proc/self/ns/pid"), "pid": pid, "start_ticks": start_ticks})
 
     def leave(self, name, owner):
-        """A folder of a process that was killed when everything in it was written."""
+        """Makes a folder of a process that was killed after it had written everything."""
         folder = self.checkpoints / name
         shutil.copytree(self.newest, folder)
         if owner:
@@ -50,7 +50,7 @@ class Restarts(Trainings):
         return folder
 
     def test_what_lies_in_the_way_is_passed_over_and_what_the_dead_left_is_removed(self):
-        """Rows 28, 31 and 36: two files swapped, links, folders of dead and of living processes, half a file."""
+        """Rows 28, 31 and 36: two files swapped, links, folders of dead and living processes, half a file."""
         self.train(*JOB, length(40), run="faulty", workers=2)
         self.refuse_names_that_point_elsewhere()
         outside = self.folder / "outside"
@@ -78,7 +78,7 @@ class Restarts(Trainings):
                               r"older step-000000030\n")
         self.assertRegex(out, r"step-000000040/worker-000[01]-of-0002\.safetensors: .*; resuming from the older step-000000030\n")
         self.assertIn("resume step-000000030", out)
-        (self.checkpoints / "step-000000099").unlink()  # in the way of a reader, too
+        (self.checkpoints / "step-000000099").unlink()  # readers would meet it, too
         self.assertEqual(self.digest("faulty"), self.digest_alone(*JOB, length(50)))
         self.assertEqual(len(list(self.checkpoints.glob("damaged-step-000000040-*"))), 1)
         self.assertEqual(sorted(path.name for path in outside.iterdir()), before, "something was removed through a link")
@@ -103,7 +103,7 @@ class Restarts(Trainings):
         self.assertEqual(code, 0, out + err)
         code, out, err = self.call(GANGWAY, "checkpoints", "pin", "twig@40")
         self.assertEqual(code, 0, out + err)
-        # 25 steps of a start are the first with a median: any loss is too large beside it.
+        # A median needs 25 steps of a start. Every loss is too large compared with it.
         code, out, err = self.run_twig("training.divergence.policy=rollback", "training.divergence.rewind=30",
                                        "training.divergence.retries=1", "training.divergence.loss_factor=1e-6", steps=70)
         self.assertEqual(code, 4, out + err)

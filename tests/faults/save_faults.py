@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Disks that fill up, fail, refuse, crawl and hang while a GAN is trained: training goes on to the same digest, the last good
-checkpoint stays, the user reads one line, and saving works again as soon as it can (docs/going-on.md).
+"""Disks that fill up, fail, refuse, are slow, or hang during training. Training continues to the same digest, the last good
+checkpoint stays, the user reads one line, and saving works again as soon as possible (docs/going-on.md).
 
     GANGWAY_BIN=build/release/bin DISK_FAULTS_LIBRARY=build/release/tests/libdisk_faults.so save_faults.py [unittest arguments]
 """
@@ -37,18 +37,18 @@ class SaveFaults(Trainings):
         self.order()
 
     def order(self, *lines):
-        """Which calls to the disk fail from now on: (call, errno or "hang", times a process, expression for the path)."""
+        """Sets the failing calls: (call, errno or "hang", times per process, expression for the path)."""
         text = "".join(f"{call} {what} {times} {path}\n" for call, what, times, path in lines)
         (self.faults / "new").write_text(text)
         os.replace(self.faults / "new", self.faults / "faults")
 
     def calls(self):
-        """What was done to checkpoints: (process, call, path, result)."""
+        """Returns the calls on checkpoints: (process, call, path, result)."""
         file = self.faults / "calls"
         return [line.split(" ", 3) for line in file.read_text().splitlines()] if file.exists() else []
 
     def hang(self, running, call, path):
-        """Orders that calls on `path` do not return, and waits for the first."""
+        """Makes calls on `path` hang, and waits for the first."""
         before = len(self.calls())
         self.order((call, "hang", 0, path))
         self.wait_for_hang(running, call, path, before)
@@ -62,7 +62,7 @@ class SaveFaults(Trainings):
                           DISK_FAULTS=str(self.faults))
 
     def begin(self, *words, by=()):
-        """An endless training that has saved a checkpoint."""
+        """Starts an endless training, and waits until it has saved a checkpoint."""
         running = self.run_endlessly(*words, by=by)
         running.wait_for(SAVED)
         return running
@@ -71,7 +71,7 @@ class SaveFaults(Trainings):
         return self.folder / "runs" / "00000-faulty"
 
     def require_progress(self, running, ticks=5):
-        """Training goes on: so many ticks come from here on."""
+        """Expects that training continues: so many more ticks."""
         place = len(running.said())
         for _ in range(ticks):
             place = running.wait_for(r"^tick .*\n", place)
@@ -81,7 +81,7 @@ class SaveFaults(Trainings):
         self.assertEqual(running.end(), code, running.said())
 
     def require_undisturbed(self, running):
-        """All that is left of the faults are lines: same digest as a training on a sound disk, no temporary."""
+        """Expects no trace of the faults but lines: the digest of a sound disk, no temporary."""
         self.leave(running)
         step = int(re.findall(SAVED, running.said(), re.MULTILINE)[-1])
         self.train(*JOB, f"training.kimg={step * IMAGES_A_STEP / 1000}", run="whole", workers=1)
@@ -99,14 +99,14 @@ class SaveFaults(Trainings):
         self.addCleanup(subprocess.run, ["umount", "-l", path], check=False)
 
     def require_last_good(self):
-        """What was saved before is there and whole."""
+        """Expects the earlier checkpoint to be complete."""
         code, out, err = self.call(GANGWAY, "checkpoints", "verify", "faulty")
         self.assertEqual(code, 0, out + err)
         self.assertIn("step-", out)
 
 
 class Disks(SaveFaults):
-    """Rows 19 to 25 of the matrix, in one training: what each call may do, tests/checkpoint/crash_points_test.cpp tries."""
+    """Rows 19 to 25 of the matrix, in one training. tests/checkpoint/crash_points_test.cpp has faults of each call."""
 
     def test_a_full_a_read_only_a_bad_and_a_hanging_disk_cost_checkpoints_alone(self):
         runs = self.folder / "runs"
@@ -152,7 +152,7 @@ class Disks(SaveFaults):
                 running.wait_for(SAVED, place)
 
     def let_a_file_hang(self, running):
-        """No step waits for it, nor for one that is asked for."""
+        """No step waits for a hanging save, nor for a requested one."""
         self.hang(running, "fsync", "/worker-0001-of-0002.safetensors$")
         place = len(running.said())
         running.send(signal.SIGUSR2)
@@ -195,7 +195,7 @@ class SlowDisks(SaveFaults):
         self.require_undisturbed(running)
 
     def test_a_file_system_that_answers_nobody_for_longer_than_the_timeout_ends_nothing(self):
-        """Every write to the run directory waits, of logs and statistics too."""
+        """Every write to the run directory hangs, also of logs and statistics."""
         runs = self.folder / "runs"
         runs.mkdir()
         image = self.folder / "image"

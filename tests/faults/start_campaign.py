@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Hurts starting jobs: SIGKILL, SIGSTOP or SIGTERM to the coordinator, a worker, mpirun, its daemon on another host or the
-supervisor, at a random moment of the first seconds. Whatever it hits, everything must end in time: no hang, no process left,
-the right exit code, one clear line, and nothing more in /dev/shm than before.
+"""Disturbs starting jobs: SIGKILL, SIGSTOP or SIGTERM to the coordinator, a worker, mpirun, its daemon on another host or the
+supervisor, at a random moment of the first seconds. The job must end in time: no hang, no process left, the right exit code,
+one clear line, and nothing new in /dev/shm.
 
     start_campaign.py BIN_DIR FAKE_WORKER [--count N] [--seed S] [--hosts 1|2] [--slack FACTOR] [--beside N] [--real]
                       [--only TARGET:SIGNAL]
 
-The job trains nothing (tests/coordinator/fake_worker.cpp), with --real it trains examples/ring8.yaml. --slack multiplies the
-limits on machines that do other things as well. --beside: so many starts at the same time, on one host; on two, so many clusters
-at the same time, which share the starts out. Exit code 77: this machine plays no cluster.
+The job trains nothing (tests/coordinator/fake_worker.cpp); with --real it trains examples/ring8.yaml. --slack multiplies the
+limits, for busy machines. --beside: number of simultaneous starts on one host; on two hosts, number of simultaneous clusters,
+which share the starts. Exit code 77: no cluster can be emulated.
 """
 import argparse
 import os
@@ -35,12 +35,12 @@ from shared_memory import left_behind  # noqa: E402
 CLUSTER = str(HERE.parent / "cluster" / "run")
 ON = str(HERE.parent / "cluster" / "on")
 MARK = "START_CAMPAIGN"
-MOMENTS = 3.0  # seconds: of these one is drawn
-KILLED_LIMIT = 5.0  # seconds from the signal to the end of all
-TIMEOUT = 3  # layout.timeout_seconds of the jobs: the deadline of what is stopped
+MOMENTS = 3.0  # seconds: one moment of these is drawn
+KILLED_LIMIT = 5.0  # seconds from the signal to the end of all processes
+TIMEOUT = 3  # layout.timeout_seconds of the jobs: deadline of stopped processes
 STOPPED_LIMIT = TIMEOUT + 2.0
 CHECK_LIMIT = 60  # seconds that `gangway run` gives hosts to answer before the job
-PATIENCE = 20  # seconds after which a hang is one
+PATIENCE = 20  # seconds after which a process counts as hung
 WORKERS = 3
 WORKER_LOST, ENVIRONMENT, SAVED = 3, 6, 75
 FAKE_JOB = """
@@ -55,7 +55,7 @@ SIGNALS = (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM)
 
 
 def heeds(pid, number):
-    """Whether the process has a handler for the signal, or keeps it back."""
+    """Returns whether the process handles or blocks the signal."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -65,7 +65,7 @@ def heeds(pid, number):
 
 
 class Shared:
-    """What lies in /dev/shm of all hosts and is ours."""
+    """Returns Gangway's files in /dev/shm of all hosts."""
 
     def __init__(self, hosts):
         self.hosts = hosts
@@ -75,12 +75,12 @@ class Shared:
         if self.hosts == 2:
             words = subprocess.run([ON, "host2", "ls", "/dev/shm"], stdout=subprocess.PIPE, text=True, check=True)
             found |= {f"host2:{name}" for name in words.stdout.split()}
-        others = ("gangway.snap", "gangway-test-")  # snapshots are meant to stay; folders of tests that run beside
+        others = ("gangway.snap", "gangway-test-")  # snapshots stay, and tests that run meanwhile have folders
         return {name for name in found if "vader_segment" in name
                 or "gangway" in name and not any(other in name for other in others)}
 
     def left(self, before):
-        """What no living process uses: other jobs may run beside."""
+        """Returns the files that no living process uses, because other jobs may run meanwhile."""
         new = self.names() - before
         return {name for name in new if name.startswith("host2:")} | (new & set(left_behind(before)))
 
@@ -95,7 +95,7 @@ class Attempt:
             target, _, name = arguments.only.partition(":")
             self.target, self.signal = target, signal.Signals[name]
         self.moment = self.random.uniform(0.0, MOMENTS)
-        # With several hosts `gangway run` asks them first; most moments are to be in the job itself.
+        # With several hosts `gangway run` checks them first. Most moments must lie in the job itself.
         self.counts_from_the_job = arguments.hosts == 2 and self.random.random() < 0.75
         self.mark = uuid.uuid4().hex
         self.problems = []
@@ -121,7 +121,7 @@ class Attempt:
                                             cwd=folder, stdout=out, stderr=err, env=self.variables())
 
     def variables(self):
-        """A cluster's hold what mpirun needs to reach its hosts."""
+        """A cluster's processes need the variables by which mpirun reaches its hosts."""
         return (dict(os.environ) if self.arguments.hosts == 2 else environment()) | {MARK: self.mark}
 
     def make_programs(self, folder):
@@ -138,7 +138,7 @@ class Attempt:
         return (self.folder / name).read_text()
 
     def ours(self):
-        """In a cluster everything that is new; else what carries the mark."""
+        """Returns the job's processes: in a cluster all new ones, else those with the mark."""
         mark = f"{MARK}={self.mark}"
         found = [process for process in processes() if process.state != "Z" and process.pid != self.process.pid]
         if self.arguments.hosts == 2:
@@ -146,7 +146,7 @@ class Attempt:
         return [process for process in found if mark in process.environment]
 
     def has_begun(self):
-        """The job's own mpirun is about to start: the hosts have been asked."""
+        """Returns whether the job's own mpirun is about to start: the hosts have been checked."""
         return any(line.startswith("start  ") for line in self.said("out").splitlines())
 
     def find(self):
@@ -156,8 +156,8 @@ class Attempt:
         return self.random.choice(found) if found else None
 
     def strike(self):
-        """Sends the signal at its moment; to a process that comes later, within its first half second.
-        @return False: no process came."""
+        """Sends the signal at its moment; to a later process within its first half second.
+        @return False: the process did not come."""
         end = time.monotonic() + PATIENCE * self.arguments.slack
         if self.counts_from_the_job or self.signal == signal.SIGSTOP:
             while not self.has_begun() and self.process.poll() is None and time.monotonic() < end:
@@ -186,21 +186,21 @@ class Attempt:
         return False
 
     def may_go_on(self):
-        """Whom a job can do without: workers leave SIGTERM to the coordinator; a launcher that sleeps, or a supervisor, hinders
-        no training; and a check that is over, no job."""
+        """Returns whether a job can do without the target. Workers leave SIGTERM to the coordinator. A sleeping launcher or a
+        supervisor hinders no training. A finished check belongs to no job."""
         harmless = {("worker", signal.SIGTERM), ("orted", signal.SIGSTOP), ("supervisor", signal.SIGSTOP)}
         return (self.target, self.signal) in harmless or (self.was_asked and self.target != "supervisor")
 
     def codes(self):
         if self.target == "supervisor" and self.signal != signal.SIGSTOP:
-            # What its loader has not handed to main() yet can only die of a signal.
+            # Before main() the signal ends the process.
             return {signal.SIGKILL: {-9}, signal.SIGTERM: {SAVED} if self.was_loaded else {SAVED, -15}}[self.signal]
         if self.may_go_on():
-            return {WORKER_LOST, ENVIRONMENT}  # it mattered at that moment
+            return {WORKER_LOST, ENVIRONMENT}  # the target mattered at that moment
         if self.signal == signal.SIGTERM and self.target in ("coordinator", "mpirun"):
             return {SAVED} if self.was_led else {SAVED, WORKER_LOST}
         if self.target == "orted" and not self.was_led:
-            # mpirun asks the ranks that it has to end, by SIGTERM, which is a request to leave.
+            # mpirun ends its other ranks by SIGTERM, which is a request to leave.
             return {WORKER_LOST, SAVED}
         return {WORKER_LOST}
 
@@ -211,7 +211,7 @@ class Attempt:
             return None
 
     def wait_to_go_on(self, seconds):
-        """The exit code; None where a tick comes behind the deadline of silence, or the time is over."""
+        """Returns the exit code; None if a tick comes after the deadline of silence, or the time is over."""
         end = time.monotonic() + seconds
         code = self.wait(TIMEOUT + 1)
         place = len(self.said("out"))
@@ -284,8 +284,8 @@ class Attempt:
                     snapshot.unlink()
 
     def end(self, left):
-        """`left`: what lies in /dev/shm behind it and those that ran beside it."""
-        # The next start removes what a killed daemon of mpirun leaves on its host.
+        """Checks the attempt. @param left  files in /dev/shm after it and simultaneous attempts"""
+        # The next start removes the files that a killed daemon of mpirun leaves on its host.
         new = {name for name in left if self.target != "orted" or not name.startswith("host2:vader")}
         if new:
             self.problems.append(f"in /dev/shm: {sorted(new)}")
@@ -307,7 +307,7 @@ def campaign(arguments):
     for first in range(0, arguments.count, arguments.beside):
         attempts = [Attempt(arguments, number, seed) for number in range(first, min(first + arguments.beside, arguments.count))]
         before = shared.names()
-        # They wait nearly all the time: for the moment, then for deadlines.
+        # Attempts mostly wait: for the moment, then for deadlines.
         with ThreadPoolExecutor(arguments.beside) as threads:
             for done in [threads.submit(attempt.run) for attempt in attempts]:
                 done.result()
@@ -324,7 +324,7 @@ def campaign(arguments):
 
 
 def clusters(arguments):
-    """A cluster's attempts know theirs by what is new in it: one at a time there."""
+    """A cluster's attempts know their processes because they are new, so each cluster has one at a time."""
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(1 << 32)
     words = [CLUSTER, "2", "none", "--", sys.executable, __file__, *sys.argv[1:], "--inside", "--beside", "1"]
     shares = [len(range(part, arguments.count, arguments.beside)) for part in range(arguments.beside)]

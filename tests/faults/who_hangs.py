@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A worker whose compute thread hangs, while its process lives and its heartbeats come, is the one that is named: not
-those who wait for it, nor those who wait for these.
+"""A worker whose compute thread hangs, while its process lives and sends heartbeats, must be named: neither the workers
+that wait for it, nor those that wait for these.
 
-    GANGWAY_BIN=build/release/bin who_hangs.py [unittest arguments]       exit code 77: no thread can be held up here
+    GANGWAY_BIN=build/release/bin who_hangs.py [unittest arguments]       exit code 77: threads cannot be stopped here
 """
 import ctypes
 import json
@@ -26,7 +26,7 @@ PTRACE_SEIZE, PTRACE_INTERRUPT = 0x4206, 0x4207
 
 
 def hold_up(thread):
-    """Stops one thread of another process until this one ends. SIGSTOP would stop them all, the heartbeats' too."""
+    """Stops one thread of another process during the test. SIGSTOP would stop all threads, also the heartbeats'."""
     trace = ctypes.CDLL(None, use_errno=True).ptrace
     for request in (PTRACE_SEIZE, PTRACE_INTERRUPT):
         if trace(request, thread, None, None) != 0:
@@ -57,8 +57,8 @@ class WhoHangs(Trainings):
         run = next((self.folder / "runs").glob("*-a"))
         ranks = json.loads((run / "placement.json").read_text())["ranks"]
         victim = random.randrange(1, workers + 1)
-        time.sleep(random.uniform(0.0, 0.1))  # the moment is what varies
-        hold_up(ranks[victim]["pid"])  # its main thread, which computes
+        time.sleep(random.uniform(0.0, 0.1))  # varies the moment
+        hold_up(ranks[victim]["pid"])  # the main thread, which computes
         self.assertEqual(running.end(), WORKER_LOST, running.said())
         self.assertEqual(json.loads((run / "error.json").read_text())["rank"], victim, running.said())
         self.assertRegex(running.said(), rf"rank {victim} \(host \S+, pid {ranks[victim]['pid']}\) keeps its peers waiting")

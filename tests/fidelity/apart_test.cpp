@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The contract where networks are apart: the layout still decides only the speed.
+// The contract for networks on separate workers: the layout decides only the speed.
 #include <gtest/gtest.h>
 
 #include "tests/fidelity/beside_one_worker.hpp"
@@ -10,7 +10,7 @@ namespace {
 class Apart : public BesideOneWorker {
  protected:
   using BesideOneWorker::expect_equal_bits;
-  /// With generator and discriminator where they are told to be.
+  /// Places generator and discriminator on the given workers.
   void expect_equal_bits(const JobSpec& job, std::int64_t steps, int workers,
                          const std::vector<int>& generator, const std::vector<int>& discriminator) {
     BesideOneWorker::expect_equal_bits(job, steps, workers, [&](JobSpec& divided) {
@@ -39,12 +39,12 @@ TEST_P(EveryJobApart, HasOneWorkersBits) {
   if (job.scales_losses()) {
     GTEST_SKIP() << "one loss scale of all networks";
   }
-  // Each network on a worker of its own, all but the first on two, all but the last on two.
+  // Each network on its own worker; then all but the first on two workers; then all but the last.
   const auto place = [&job](NetworkId network, std::vector<int> workers) {
     job.layout.networks[network].workers = std::move(workers);
   };
   const auto last = static_cast<NetworkId>(job.networks.size() - 1);
-  for (const std::size_t turn : testing::turns(GetParam(), 9)) {  // each beside each overlap
+  for (const std::size_t turn : testing::turns(GetParam(), 9)) {  // each with each overlap
     const std::size_t layout = turn % 3;
     int workers = 3;
     for (const NetworkId network : job.networks.ids()) {

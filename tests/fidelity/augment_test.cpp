@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Augmented jobs: equal bits on any layout, the strength included.
+// Augmented jobs: equal bits on any layout, including the strength.
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -82,14 +82,14 @@ TEST_F(AugmentedTraining, ResumesWithTheStrengthThatItHad) {
 TEST_F(AugmentedTraining, StrengthMovesByTheImagesOfEachUpdate) {
   JobSpec job = adaptive_dcgan(images());
   job.network("discriminator").steps = 2;
-  const Outcome outcome = run(job, 2, 2);  // four updates of 16 images, each by 0.08
+  const Outcome outcome = run(job, 2, 2);  // four updates of 16 images, 0.08 each
   EXPECT_NEAR(value_in(outcome, "augment.strength"), 0.32, 1e-5);
   const double signs = value_in(outcome, "augment.signs");
   EXPECT_GE(signs, -1.0 - 1e-5);
   EXPECT_LE(signs, 1.0 + 1e-5);
 }
 
-/// Lazy regularisation updates the discriminator too, and sees no real picture for it.
+/// Lazy regularisation updates the discriminator without real pictures.
 TEST_F(AugmentedTraining, ALazyUpdateLeavesTheStrengthAsItIs) {
   JobSpec job = adaptive_dcgan(images());
   job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 2};
@@ -99,7 +99,7 @@ TEST_F(AugmentedTraining, ALazyUpdateLeavesTheStrengthAsItIs) {
 
 TEST_F(AugmentedTraining, WithStrengthZeroTrainsAsAJobThatDoesNotAugment) {
   JobSpec job = adaptive_dcgan(images());
-  job.training.augment.target = 2.0;  // whatever real pictures look like: p stays
+  job.training.augment.target = 2.0;  // p stays, for any real pictures
   const Outcome adaptive = run(job, 2, 3);
   EXPECT_EQ(value_in(adaptive, "augment.strength"), 0.0);
   job.training.augment = {};
@@ -123,7 +123,7 @@ TEST_F(AugmentedTraining, AStrengthOnItsWayIsThatOfTheStep) {
   EXPECT_NE(risen, none);
   EXPECT_EQ(run(job, 3, 1).digest, risen);  // on any layout
   job.training.augment.schedule = {};
-  job.training.augment.strength = 0.4;  // half its way, at the end of the first step
+  job.training.augment.strength = 0.4;  // half of its change, at the end of step 1
   EXPECT_EQ(run(job, 1, 1).digest, risen);
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The average of the weights is taken once a step, behind the step's last update, whatever the
-// recipe updates in between.
+// The average of the weights moves once a step, after the step's last update, in every recipe.
 #include <cmath>
 #include <string>
 
@@ -17,8 +16,8 @@ constexpr double kStepsOfHalfLife = 2.0;
 
 class AverageOfAStep : public BesideOneWorker {
  protected:
-  /// Trains `job` step by step, and expects of each network that is averaged that its average has
-  /// moved by half of what two steps move it.
+  /// Trains `job` step by step. Expects of each averaged network that its average has moved by half
+  /// of a two-step change.
   void expect_one_average_a_step(JobSpec job, std::int64_t steps) {
     for (NetworkSpec& network : job.networks) {
       if (network.is_averaged()) {
@@ -62,14 +61,14 @@ TEST_F(AverageOfAStep, IsOneBesideLazyPathLengths) {
   for (const NamedJob& named : job_breadth(images())) {
     if (named.job.training.path_length.is_lazy()) {
       SCOPED_TRACE(named.name);
-      expect_one_average_a_step(named.job, 3);  // with the regulariser, without, with
+      expect_one_average_a_step(named.job, 3);  // with, without and with the regulariser
       return;
     }
   }
   FAIL() << "no job has lazy path lengths";
 }
 
-/// Of whatever recipes there are: no other updates a network that is averaged twice in a step.
+/// No other recipe updates an averaged network twice in a step.
 TEST_F(AverageOfAStep, ConcernsNoOtherRecipe) {
   for (const NamedJob& named : job_breadth(images())) {
     std::map<NetworkId, int> updates;

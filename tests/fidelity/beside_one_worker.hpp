@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Jobs that are trained on one worker, and then as a layout divides them.
+// Trains jobs on one worker, and under a layout, for comparison.
 #pragma once
 
 #include <filesystem>
@@ -23,18 +23,18 @@ class BesideOneWorker : public ::testing::Test {
   [[nodiscard]] std::filesystem::path next_folder() {
     return scratch_.path() / ("run" + std::to_string(runs_++));
   }
-  /// Steps [0, steps) of `job`.
+  /// Trains steps [0, steps) of `job`.
   [[nodiscard]] Outcome run(const JobSpec& job, int workers, std::int64_t steps) {
     return train({.job = job, .workers = workers, .end = steps}, next_folder());
   }
-  /// Steps [begin, end) behind `before`.
+  /// Trains steps [begin, end) from the checkpoint of `before`.
   [[nodiscard]] Outcome resumed(const JobSpec& job, int workers, std::int64_t begin,
                                 std::int64_t end, const Outcome& before) {
     return train(
         {.job = job, .workers = workers, .begin = begin, .end = end, .resume = before.checkpoint},
         next_folder());
   }
-  /// Carries out `stretch`, and expects what one worker trains. Leaves no checkpoint.
+  /// Trains `stretch`, and expects the result of one worker. Leaves no checkpoint.
   void expect_equal_bits(const Stretch& stretch) {
     const Outcome& alone = trained_alone(stretch.job, stretch.end);
     ASSERT_TRUE(is_finite(alone));
@@ -43,7 +43,7 @@ class BesideOneWorker : public ::testing::Test {
     EXPECT_TRUE(same_losses(divided, alone)) << stretch.workers << " workers";
     std::filesystem::remove_all(divided.checkpoint);
   }
-  /// The same, as `divide` has the job's layout.
+  /// The same with the layout that `divide` sets.
   void expect_equal_bits(JobSpec job, std::int64_t steps, int workers,
                          const std::function<void(JobSpec&)>& divide) {
     divide(job);
@@ -55,7 +55,7 @@ class BesideOneWorker : public ::testing::Test {
   int runs_ = 0;
 };
 
-/// job_breadth() without a folder: parameters of tests are made before any folder exists.
+/// Calls job_breadth() without a folder, because test parameters are made before any folder exists.
 [[nodiscard]] inline const std::vector<NamedJob>& named_jobs() {
   static const std::vector<NamedJob> jobs = job_breadth("");
   return jobs;
@@ -65,7 +65,7 @@ class BesideOneWorker : public ::testing::Test {
   return ::testing::Range(std::size_t{0}, named_jobs().size());
 }
 
-/// The same but for those of millions of weights, which are a campaign's.
+/// The same without jobs of millions of weights, which only a campaign trains.
 [[nodiscard]] inline auto every_small_job() {
   std::vector<std::size_t> numbers;
   for (std::size_t number = 0; number < named_jobs().size(); ++number) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What stands for a device's graphs where none can be recorded.
+// Stand-ins for a device's graphs, for builds that cannot record any.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@
 
 namespace gangway::fidelity {
 
-/// What recorders of a training have been asked for.
+/// Counts of a training's calls of its recorders.
 struct Calls {
   int recorded = 0;
   int played = 0;
   int given_back = 0;
-  int given_up = 0;  ///< whatever was recorded was forgotten
+  int given_up = 0;  ///< all recordings were dropped
   int most_beside = 0;
-  int fails_at = -1;  ///< which recording, for recorders that do
+  int fails_at = -1;  ///< number of the recording that fails
 };
 
-/// Plays by computing again what it has computed when it recorded.
+/// Replays by computing the recorded work again.
 class ComputingRecorder : public worker::GraphRecorder {
  public:
   explicit ComputingRecorder(Calls& calls) : calls_(calls) {}
@@ -32,8 +32,8 @@ class ComputingRecorder : public worker::GraphRecorder {
     ++calls_.recorded;
     return bodies_.size() - 1;
   }
-  /// Those between the first and the last the other way round: they need nothing of one another.
-  /// With those two a leaf goes on from one graph to the next.
+  /// Runs the bodies between the first and the last in reverse order, because they are independent.
+  /// A leaf continues from graph to graph only through the first and the last.
   void side_by_side(const std::vector<std::function<void()>>& bodies) override {
     calls_.most_beside = std::max(calls_.most_beside, static_cast<int>(bodies.size()));
     std::vector<std::function<void()>> other = bodies;

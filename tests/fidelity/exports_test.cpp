@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One's own exports are weights to begin from: of every family and every network, statistics that
-// are no BatchNorm's included.
+// Exported weights can begin a training: of every family and network, including statistics other
+// than BatchNorm's.
 #include <map>
 #include <set>
 #include <string>
@@ -23,7 +23,7 @@ using checkpoint::WeightsKind;
 
 class Exports : public BesideOneWorker {
  protected:
-  /// Exports `network` of `trained`, begins a new one with that, and expects the same values.
+  /// Exports `network` of `trained`, begins a new network with the file, and expects equal values.
   void expect_given_back(const JobSpec& job, const Outcome& trained, NetworkId network,
                          WeightsKind kind) {
     const std::string& name = job.networks[network].name;
@@ -31,7 +31,7 @@ class Exports : public BesideOneWorker {
     checkpoint::StoredState state(trained.checkpoint);
     const bool is_average = checkpoint::export_weights(state, name, kind, file).is_average;
     const Architecture architecture = job.architectures()[network];
-    // What `gangway run` asks before it starts anything.
+    // The checks of `gangway run` before it starts.
     checkpoint::InitialWeights(name + ".weights", file)
         .require_parameters(num_parameters(architecture), statistic_names(architecture));
     PerNetwork<gan::Network> fresh = gan::build_networks(job);
@@ -67,7 +67,7 @@ TEST_F(Exports, OfEveryFamilyBeginATraining) {
   EXPECT_EQ(seen.size(), families().size());
 }
 
-/// What another training has learnt of its data stays with it, whichever of the two has it.
+/// State that depends on a training's data is not exported, and the new training keeps its own.
 TEST_F(Exports, BeginATrainingThatAdaptsOrHasMovingMeans) {
   JobSpec lecam = small_dcgan(images());
   lecam.training.lecam.weight = 0.3;

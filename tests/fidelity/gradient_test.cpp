@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Gradients and losses of one step on one worker against a plain reference. (That any layout has
-// the bits of one worker is shown by layout_test.cpp.) With a first beta of 0 the first moment of
-// Adam is the mean gradient itself, so that a checkpoint shows it.
+// Compares gradients and losses of one step on one worker with a plain reference; layout_test.cpp
+// compares layouts with one worker. With a first beta of 0 Adam's first moment is the mean
+// gradient, so that a checkpoint contains it.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -42,10 +42,11 @@ double largest_in(const NamedValues& gradients) {
   return largest;
 }
 
-/// @param cancelling  ends of names of tensors whose gradients are sums over pixels that come to
-///     nothing, or nearly: they are compared by the network's largest gradient
-/// @param unrounded  the reference in double, asked where the two do not agree: a sum of thousands
-///     of products is off by some of float's last bits on either side, by the processor's kernels
+/// @param cancelling  endings of names of tensors whose gradients are sums over pixels that nearly
+///     cancel: they are compared relative to the network's largest gradient
+/// @param unrounded  the reference in double, used where both differ. A sum of thousands of
+/// products
+///     has errors in float's last bits on either side, depending on the processor's kernels
 void expect_close(const NamedValues& values, const NamedValues& reference,
                   const std::vector<std::string>& cancelling,
                   const std::function<NamedValues()>& unrounded) {
@@ -65,21 +66,20 @@ void expect_close(const NamedValues& values, const NamedValues& reference,
   }
 }
 
-/// A Wasserstein loss is a difference of logits, about 0.01 at the start, that may cancel to
-/// nothing.
+/// A Wasserstein loss is a difference of logits, about 0.01 at the start, which may cancel.
 double loss_tolerance(double loss) { return kTolerance * std::max(std::abs(loss), 0.01); }
 
-/// What one step should leave in a checkpoint, from the reference.
+/// The reference's values for a checkpoint after one step.
 struct Expected {
   NamedValues discriminator;  // gradients of its last update
   NamedValues generator;
-  NamedValues statistics;                    // running means and variances of both
+  NamedValues statistics;                    // running means and variances of both networks
   std::map<int, double> discriminator_loss;  // by micro-batch
   std::map<int, double> generator_loss;
 };
 
-/// BatchNorm's running values, the mean path length, LeCam's means, and the directions of spectral
-/// norms, after one more update.
+/// Moves BatchNorm's running values, the mean path length, LeCam's means, and the directions of
+/// spectral norms, by one more update.
 void fold(NamedValues& running, const NamedValues& seen) {
   for (const auto& [name, mean] : seen) {
     if (name.ends_with(".direction")) {
@@ -95,7 +95,7 @@ void fold(NamedValues& running, const NamedValues& seen) {
   }
 }
 
-/// @pre the discriminator is updated once, or its learning rate is 0: the reference knows no
+/// @pre the discriminator is updated once, or its learning rate is 0, because the reference has no
 /// optimiser.
 Expected expected_after_one_step(const JobSpec& job, const NamedValues& updated_discriminator,
                                  at::ScalarType precision) {
@@ -109,7 +109,7 @@ Expected expected_after_one_step(const JobSpec& job, const NamedValues& updated_
     for (int repeat = 0; repeat < phase.repeats; ++repeat) {
       const PlainGradients found = reference.gradients(phase, 0, repeat);
       (is_generator ? expected.generator : expected.discriminator) = found.mean;
-      if (phase.interval > 1) {  // a lazy regulariser: no part of the loss that is shown
+      if (phase.interval > 1) {  // a lazy regulariser is not part of the shown loss
         if (is_generator) {
           fold(expected.statistics, found.statistics);  // of path lengths; the other has none
         }
@@ -162,7 +162,7 @@ class Gradient : public BesideOneWorker {
  protected:
   Gradient() {
     at::set_num_threads(
-        1);  // as the workers: the reference's rounding may not follow the machine's load
+        1);  // equal to the workers', so that rounding does not depend on the machine's load
   }
 
   [[nodiscard]] static JobSpec showing_gradients(JobSpec job) {
@@ -213,7 +213,7 @@ TEST_F(Gradient, OfLecamRegularisation) {
 
 TEST_F(Gradient, OfOrthogonalRegularisationInAnotherFamily) {
   JobSpec job = dcgan();
-  job.training.orthogonal_weight = 10.0;  // as much as the loss gives, or nearly
+  job.training.orthogonal_weight = 10.0;  // nearly as large as the loss's gradient
   expect_equal_to_reference(job);
 }
 
@@ -267,7 +267,7 @@ TEST_F(Gradient, OfBigganUnderOrthogonalRegularisation) {
       .family = family_named("biggan"), .width = 4, .attention = 16, .latent = 9, .classes = 10};
   job.training.loss = LossKind::kHinge;
   job.training.orthogonal_weight = 0.01;
-  // BatchNorm takes them out again.
+  // BatchNorm cancels these biases.
   expect_equal_to_reference(job, {"first.bias", "second.bias", "shortcut.bias"});
 }
 
@@ -284,7 +284,7 @@ JobSpec with_styles(JobSpec job) {
 TEST_F(Gradient, OfStylegan2sNetworks) {
   JobSpec job = with_styles(dcgan());
   job.training.penalty.r1_gamma = 2.0;
-  // Demodulation takes off again what a style's factors add.
+  // Demodulation cancels the factors of a style.
   expect_equal_to_reference(job, {"noise_strength", "factors.weight"});
 }
 
@@ -337,8 +337,8 @@ TEST_F(Gradient, OfR1ThroughBatchNormAndSmoothActivations) {
   job.model.activation = Activation::kSoftplus;
   job.model.normalization = Normalization::kBatch;
   // With channels last, whole and blockwise double backward choose other kernels, whose float32
-  // noise alone is 2e-6 (both against float64); that the sweeps are exact in either format is shown
-  // in float64 by tests/gan/penalty_test.cpp.
+  // noise alone is 2e-6 (both against float64). tests/gan/penalty_test.cpp shows in float64 that
+  // the sweeps are exact in either format.
   job.numerics.memory_format = MemoryFormat::kContiguous;
   expect_equal_to_reference(job);
 }

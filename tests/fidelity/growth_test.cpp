@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Networks that grow in training: what is not there yet stays as it began, and a run goes on across
-// a growth step on any number of workers.
+// Growing networks: unused blocks keep their initial values, and a run resumes across a growth step
+// on any number of workers.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ TEST_F(Growth, GoesOnWithTheSameBitsWhereverARunIsCut) {
   const Outcome& one_go = trained_alone(job, 5);
   ASSERT_TRUE(is_finite(one_go));
   Outcome last = run(job, 3, 1);
-  for (std::int64_t cut = 1; cut < 5; ++cut) {  // before, within and behind the fade to 8 pixels
+  for (std::int64_t cut = 1; cut < 5; ++cut) {  // before, within and after the fade to 8 pixels
     last = resumed(job, cut % 2 == 0 ? 3 : 2, cut, cut + 1, last);
   }
   EXPECT_EQ(last.digest, one_go.digest);
@@ -28,7 +28,7 @@ TEST_F(Growth, GoesOnWithTheSameBitsWhereverARunIsCut) {
 TEST_F(Growth, LeavesWhatIsNotThereYetAsItBegan) {
   JobSpec job = small_progressive(images());
   job.network("discriminator").ema_kimg = 0.05;
-  job.training.loss = LossKind::kNonsaturating;  // of which the last bias has a gradient
+  job.training.loss = LossKind::kNonsaturating;  // its gradient reaches the last bias
   job.training.penalty = {};
   const auto state = tensors_of(run(job, 2, 4).checkpoint);  // 4 and 8 pixels
   PerNetwork<gan::Network> networks = gan::build_networks(job);

@@ -15,13 +15,13 @@ class Layout : public BesideOneWorker {};
 
 class EveryJob : public Layout, public ::testing::WithParamInterface<std::size_t> {};
 
-/// Who shares memory: nobody, all, pairs, one beside the others.
+/// Hosts by worker: no shared memory, all workers, pairs, and one worker apart from three.
 const std::vector<std::vector<int>> kHosts = {
     {0, 1, 2, 3}, {0, 0, 0, 0}, {0, 0, 1, 1}, {0, 1, 1, 1}};
 
 TEST_P(EveryJob, HasEqualBitsOnSeveralWorkersWhoeverSharesMemoryAndWhateverTheExchangeRunsBeside) {
   NamedJob named = job_breadth(images())[GetParam()];
-  // Over any 36 jobs each number of workers with each overlap on each kind of hosts.
+  // Any 36 jobs have each number of workers with each overlap and each assignment to hosts.
   for (const std::size_t turn : testing::turns(GetParam(), 36)) {
     const std::size_t overlap = turn / 3 % 3;
     named.job.layout.overlap = static_cast<Overlap>(overlap);
@@ -69,7 +69,7 @@ TEST_F(Layout, NumberOfMicrobatchesBelongsToTheJob) {
   JobSpec job = small_dcgan(images());
   const std::string four = trained_alone(job, 2).digest;
   job.training.microbatches = 2;
-  EXPECT_NE(trained_alone(job, 2).digest, four);  // so the digest can tell runs apart
+  EXPECT_NE(trained_alone(job, 2).digest, four);  // the digest distinguishes runs
 }
 
 TEST_F(Layout, DelaysOnTheWiresChangeNothing) {
@@ -78,7 +78,7 @@ TEST_F(Layout, DelaysOnTheWiresChangeNothing) {
     SCOPED_TRACE(pattern);
     std::mt19937 random(pattern);
     const auto delay = [random](int, int, comm::MessageTag) mutable {
-      // Most messages pass, some overtake others by far: arrival orders differ from pattern to
+      // Most messages pass, some are overtaken by many: arrival orders differ from pattern to
       // pattern.
       const bool held_up = random() % 4 == 0;
       return comm::LoopbackHub::MessageFault{
@@ -99,7 +99,7 @@ TEST_F(Layout, DelaysOnTheWiresChangeNothing) {
 
 TEST_F(Layout, ResumingOnFewerWorkersEqualsOneGo) {
   JobSpec job = small_dcgan(images());
-  job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 2};  // the lazy phase runs in 0 and 2
+  job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 2};  // lazy in steps 0 and 2
   job.model.activation = Activation::kSoftplus;
   job.network("generator").clip_norm = 0.05;
   job.network("generator").schedule = {.warmup_kimg = 0.08, .decay = DecayKind::kCosine};
@@ -107,8 +107,8 @@ TEST_F(Layout, ResumingOnFewerWorkersEqualsOneGo) {
   EXPECT_EQ(resumed(job, 2, 1, 3, half).digest, trained_alone(job, 3).digest);
 }
 
-/// Networks, exchanges and memory of a layout are destroyed in the process, those of another take
-/// their place, and begin with the snapshot that lies in memory: no checkpoint is read.
+/// Destroys a layout's networks, exchanges and memory in the process, and builds those of another
+/// layout. They begin with the snapshot in memory, without a checkpoint.
 TEST_F(Layout, GenerationsOfFewerAndFewerWorkersInOneProcessEqualOneGo) {
   JobSpec job = small_dcgan(images());
   job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 2};
@@ -126,8 +126,8 @@ TEST_F(Layout, GenerationsOfFewerAndFewerWorkersInOneProcessEqualOneGo) {
   }
 }
 
-/// Counts of updates, new examples for the generator's phase, labels of the data, averages that
-/// rise: all follow from the step, or are in the checkpoint.
+/// Counts of updates, new examples for the generator's phase, the data's labels, and rising
+/// averages: each follows from the step, or is in the checkpoint.
 TEST_F(Layout, JobsAsPublishedGoOnOnAnyNumberOfWorkers) {
   int found = 0;
   for (const NamedJob& named : job_breadth(images())) {

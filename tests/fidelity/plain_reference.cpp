@@ -35,7 +35,7 @@ void convert(gan::Network& network, const JobSpec& job, at::ScalarType precision
   }
 }
 
-// The losses once more, by LibTorch's own functions instead of gan/losses.
+// The losses again, by LibTorch's functions instead of gan/losses.
 at::Tensor adversarial_loss(LossKind loss, const at::Tensor& logits, bool is_real) {
   const at::Tensor target = is_real ? at::ones_like(logits) : at::zeros_like(logits);
   switch (loss) {
@@ -54,7 +54,7 @@ at::Tensor generator_loss(LossKind loss, const at::Tensor& logits) {
   return loss == LossKind::kHinge ? -logits.mean() : adversarial_loss(loss, logits, true);
 }
 
-/// What orthogonal regularisation makes smaller (Brock et al., 2019, eq. 3).
+/// Returns the term that orthogonal regularisation minimises (Brock et al., 2019, eq. 3).
 at::Tensor overlap_of_rows(gan::Network& network) {
   at::Tensor sum;
   for (const auto& named : network.parameters()) {
@@ -188,15 +188,15 @@ at::Tensor PlainReference::lecam(const at::Tensor& said, const std::string& kind
   if (weight == 0.0) {
     return at::zeros({}, said.options());
   }
-  // A micro-batch's leaf has two harvests, and only one application sees this mean.
+  // A micro-batch's leaf has two harvests, but only one application has this mean.
   gan::Network& discriminator = networks_[kDiscriminator];
   seen_.take(discriminator.kept_mean(kind), 2.0 * said.detach().mean().reshape({1}));
   return weight * (said - discriminator.kept_mean(other).running).square().mean();
 }
 
 PlainReference::Images PlainReference::reals(const Place& at) const {
-  // Every discriminator repeat sees new images; later phases of the step look at those of its last
-  // repeat.
+  // Every repeat of the discriminator's phase sees new images. Later phases of the step see the
+  // images of its last repeat.
   const int repeat = at.phase.index == 0 ? at.repeat : job_.network("discriminator").steps - 1;
   const int count = job_.images_per_microbatch();
   const std::int64_t first = at.step * job_.images_per_step() +
@@ -223,7 +223,7 @@ PlainReference::Images PlainReference::fakes(const Place& at) {
   const Place drawn = drawn_in(at);
   gan::NamedTensors in = generator_input(drawn, job_.images_per_microbatch());
   if (job_.training.loss == LossKind::kRelativistic && job_.model.classes > 0) {
-    in = in.with("labels", reals(at).labels);  // of the real ones that they are compared with
+    in = in.with("labels", reals(at).labels);  // labels of the real images of the pair
   }
   Images images;
   if (in.has("labels")) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One step's gradients as a textbook computes them: whole networks, LibTorch's autograd, plain sums
+// Computes one step's gradients by the textbook: whole networks, LibTorch's autograd, plain sums
 // over the micro-batches, one process. Shares with Gangway the networks' definition, the keys of
-// random draws and the data; nothing of blocks, sweeps, leaves, arenas, trees or slices. Called by
+// random draws and the data, but no blocks, sweeps, leaves, arenas, trees or slices. Called by
 // tests from any one thread.
 #pragma once
 
@@ -20,25 +20,25 @@ namespace gangway::fidelity {
 using NamedValues = std::map<std::string, at::Tensor>;  ///< "discriminator/0/weight" → tensor
 
 struct PlainGradients {
-  NamedValues mean;        ///< over the micro-batches
-  NamedValues statistics;  ///< mean of what BatchNorm and path lengths saw, over micro-batches and
-                           ///< harvesting passes
+  NamedValues mean;            ///< over the micro-batches
+  NamedValues statistics;      ///< means for BatchNorm and path lengths, over micro-batches and
+                               ///< harvesting passes
   std::vector<double> losses;  ///< by micro-batch
 };
 
 class PlainReference {
  public:
-  /// Networks of the job's seed, in `precision` (kFloat or kDouble).
+  /// Makes networks of the job's seed, in `precision` (kFloat or kDouble).
   PlainReference(const JobSpec& job, at::ScalarType precision);
 
-  /// Replaces weights and running values by those of equal name; the rest stays.
+  /// Replaces weights and running values by values of equal name; keeps the others.
   void set_weights(const NamedValues& values);
-  /// Of one repeat of one phase of `step`.
+  /// Returns the gradients of one repeat of a phase of `step`.
   [[nodiscard]] PlainGradients gradients(const pipeline::Phase& phase, std::int64_t step,
                                          int repeat);
 
  private:
-  struct Place {  // of a pass in the job, for its keys
+  struct Place {  // place of a pass in the job, for its keys
     const pipeline::Phase& phase;
     std::int64_t step = 0;
     int repeat = 0;
@@ -52,20 +52,20 @@ class PlainReference {
 
   [[nodiscard]] at::Tensor pass_loss(const Place& at);
   [[nodiscard]] Images reals(const Place& at) const;
-  /// Where the examples that `at` looks at are drawn.
+  /// Returns the place whose draws `at` uses for its examples.
   [[nodiscard]] Place drawn_in(const Place& at) const;
   [[nodiscard]] Images fakes(const Place& at);
   [[nodiscard]] at::Tensor logits(const Place& at, const Images& images, int sub_pass);
-  /// Of `count` examples that are drawn in `at`.
+  /// Returns the input of `count` examples that are drawn in `at`.
   [[nodiscard]] gan::NamedTensors generator_input(const Place& at, int count) const;
-  /// The discriminator's loss on real images of which some are called generated.
+  /// Returns the discriminator's loss on real images, some of which count as generated.
   [[nodiscard]] at::Tensor noisy_loss(const Place& at, const at::Tensor& said) const;
-  /// Zero where the job has no LeCam regularisation. @param kind  the moving mean of `said`
+  /// Returns zero if the job has no LeCam regularisation. @param kind  the moving mean of `said`
   [[nodiscard]] at::Tensor lecam(const at::Tensor& said, const std::string& kind,
                                  const std::string& other);
   [[nodiscard]] at::Tensor path_lengths(const Place& at);
   [[nodiscard]] at::Tensor gradient_penalty(const Place& at);
-  /// Of a linear schedule with an end of its own, in images up to the end of the step.
+  /// Returns the factor of a linear schedule with its own end, in images at the end of the step.
   [[nodiscard]] double factor_of(const ScheduleSpec& schedule, std::int64_t step) const;
   [[nodiscard]] at::Tensor r1_on(const Place& at, const Images& images, double gamma);
   [[nodiscard]] RandomKey key(const Place& at, RandomDraw draw) const;
@@ -82,7 +82,7 @@ class PlainReference {
   gan::StatisticSums seen_;
 };
 
-/// Largest difference as a share of the reference's largest value; 0 where both are all zero.
+/// Returns the largest difference relative to the reference's largest value; 0 if both are zero.
 [[nodiscard]] double relative_error(const at::Tensor& value, const at::Tensor& reference);
 
 }  // namespace gangway::fidelity

@@ -65,7 +65,7 @@ void as_stylegan2_ada(JobSpec& job) {
   job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 2};
   job.training.path_length = {.weight = 2.0, .interval = 2};
   job.training.augment = {.policy = AugmentPolicy::kAda,
-                          .target = -2.0,  // whatever real pictures look like: p rises
+                          .target = -2.0,  // p rises for any real pictures
                           .kimg = 0.04,
                           .interval = 2,
                           .penalised = PenalisedPictures::kOriginal};

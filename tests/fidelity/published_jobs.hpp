@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What of the published recipes (examples/published/) no other small job has. Any thread.
+// Small jobs with features that only published recipes have (examples/published/). Any thread.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace gangway::fidelity {
 
-/// On the images of write_tiny_images.
+/// Jobs on the images of write_tiny_images.
 [[nodiscard]] std::vector<NamedJob> jobs_as_published(const std::filesystem::path& folder);
 
 }  // namespace gangway::fidelity

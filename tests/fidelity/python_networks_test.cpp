@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Networks that are the user's Python, of tests/python/nets.py: BatchNorm and its whole number,
-// spectral norm, dropout. A network is one block, under its own names.
+// Users' Python networks, of tests/python/nets.py: BatchNorm with its whole number, spectral norm,
+// dropout. A network is one block with its own tensor names.
 #include <gtest/gtest.h>
 
 #include "python/open/python_library.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Activations that are made again for backward: one worker's bits, as if they had been kept.
+// Recomputed activations give the same bits as kept ones.
 #include <algorithm>
 
 #include <gtest/gtest.h>

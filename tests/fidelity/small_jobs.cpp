@@ -77,7 +77,7 @@ void add_losses_and_penalties(const AddJob& add) {
   add("Hinge", [](JobSpec& job) { job.training.loss = LossKind::kHinge; });
 }
 
-/// A coloured picture that is no square.
+/// Writes a coloured picture that is not square.
 void write_style_picture(const std::filesystem::path& file) {
   pictures::Raster picture{.height = 40, .width = 50, .channels = 3, .pixels = {}};
   const KeyedRandom random(RandomKey{.seed = 18});
@@ -142,7 +142,7 @@ JobSpec adaptive_dcgan(const std::filesystem::path& folder) {
   JobSpec job = small_dcgan(folder);
   job.training.augment = {.policy = AugmentPolicy::kAda,
                           .chosen = available_kinds(AugmentPolicy::kAda),
-                          .target = -2.0,  // whatever real pictures look like: p rises
+                          .target = -2.0,  // p rises for any real pictures
                           .kimg = 0.2};
   return job;
 }
@@ -199,7 +199,7 @@ JobSpec small_translation(const Recipe& recipe, const ModelFamily* family,
       recipe.is_cyclic ? "classes:idx:" + folder.string() + ":1,2" : "edges:idx:" + folder.string();
   job.training.loss = LossKind::kLeastSquares;
   job.training.batch = 8;
-  job.training.translation.pool = 3;  // of 2 images of a micro-batch: full in the second step
+  job.training.translation.pool = 3;  // micro-batches have 2 images: full in step 2
   return job;
 }
 
@@ -284,7 +284,7 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.model = {.family = family_named("infogan"), .resolution = 28, .width = 8, .latent = 8};
     job.training.batch = 8;
   }).is_large = true;
-  add("R3ganR1R2Labelled", [](JobSpec& job) {  // its residual blocks do something from step 1 on
+  add("R3ganR1R2Labelled", [](JobSpec& job) {  // residual blocks are active from step 1 on
     job.model = {
         .family = family_named("r3gan"), .width = 8, .blocks = 1, .latent = 8, .classes = 10};
     job.training.batch = 8;
@@ -369,7 +369,7 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     jobs.push_back({.name = name + "Residual",
                     .job = small_translation(recipe, family_named("cyclegan"), folder)});
     jobs.back().job.model.width = 4;
-    jobs.push_back({.name = name + "Unet64PixelsClipped",  // whose decoder has dropout
+    jobs.push_back({.name = name + "Unet64PixelsClipped",  // its decoder has dropout
                     .job = small_translation(recipe, family_named("unet"), folder)});
     JobSpec& job = jobs.back().job;
     job.model.width = 4;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The contract where networks are cut: the layout still decides only the speed.
+// The contract for cut networks: the layout decides only the speed.
 #include <algorithm>
 #include <array>
 
@@ -92,7 +92,7 @@ TEST_F(Stages, ClippedInAllOverlapsAndInThree) {
 
 TEST_F(Stages, SkipTheSameUpdates) {
   JobSpec job = small_dcgan(images());
-  job.network("generator").optimizer.lr = 1e30;  // what it makes next is no number
+  job.network("generator").optimizer.lr = 1e30;  // its next output is NaN
   for (NetworkSpec& network : job.networks) {
     network.clip_norm = 1.0;
   }
@@ -154,7 +154,7 @@ TEST_P(EveryJobStaged, HasOneWorkersBits) {
   if (std::ranges::all_of(chunks, [](const auto& one) { return one.size() == 1; })) {
     GTEST_SKIP() << "nothing of it may be cut";
   }
-  // Over any 36 jobs each order in each placement beside each overlap, on one copy or two.
+  // Any 36 jobs have each order with each placement and each overlap, on one copy or two.
   for (const std::size_t turn : testing::turns(GetParam(), 36)) {
     const int workers = turn / 2 % 2 == 0 ? 2 : 4;
     job.layout.overlap = static_cast<Overlap>((turn / 4 + turn / 12) % 3);

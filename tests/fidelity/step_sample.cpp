@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Trains a job step by step and writes what tests/gan/steps_reference.py needs to take the same
-// steps in PyTorch alone: the state after each step, and what every pass has drawn and looked at.
+// Trains a job step by step, and writes the inputs of tests/gan/steps_reference.py. They are the
+// state after each step, and the draws and data of every pass.
 //
 //   step_sample FOLDER STEPS JOB_TEXT      writes FOLDER/sample.safetensors
 //
-// Draws are made once more from their keys: nothing here looks into a worker. Names are
-// state/STEP/TENSOR and STEP/PHASE/REPEAT/PASS/MICROBATCH/WHAT.
+// Draws are repeated from their keys, without access to a worker. Names are state/STEP/TENSOR and
+// STEP/PHASE/REPEAT/PASS/MICROBATCH/WHAT.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -42,7 +42,7 @@ namespace {
 using namespace gangway;
 using testing::SampleTensors;
 
-/// What passes draw and look at, in the order in which a step has them.
+/// Collects the draws and data of passes, in the order of a step.
 class StepDraws {
  public:
   StepDraws(const JobSpec& job, SampleTensors& sample)
@@ -75,14 +75,14 @@ class StepDraws {
   void put_if_taken(const std::string& what, const at::Tensor& tensor);
   [[nodiscard]] at::Tensor labels_of_data(RandomKey key) const;
 
-  /// Of the pass, as PassRun::key has it.
+  /// Returns a key of the pass, as PassRun::key does.
   [[nodiscard]] RandomKey key(RandomDraw draw, int stream = 0) const {
     RandomKey of_draw = place_;
     of_draw.pass += stream << 16;
     of_draw.draw = static_cast<std::int32_t>(draw);
     return of_draw;
   }
-  /// Of a block of the generator, as forward_context and Network::forward_block have it.
+  /// Returns a key of a block of the generator, as forward_context and Network::forward_block do.
   [[nodiscard]] RandomKey inner_key(RandomDraw draw, std::size_t block = 0) const {
     RandomKey of_draw = key(draw);
     of_draw.pass *= 2;
@@ -99,11 +99,11 @@ class StepDraws {
   std::vector<BlockSpec> blocks_;  // of the generator
   std::unique_ptr<data::Dataset> dataset_;
   std::int64_t step_ = 0;
-  int batch_ = 0;                         // of real examples that was taken last, in the step
-  const pipeline::Pass* pass_ = nullptr;  // at hand
-  RandomKey place_;                       // its
-  std::string prefix_;                    // of its names
-  std::int64_t count_ = 0;                // of its generated examples
+  int batch_ = 0;                         // number of the last batch of real examples in the step
+  const pipeline::Pass* pass_ = nullptr;  // current pass
+  RandomKey place_;                       // its place
+  std::string prefix_;                    // prefix of its names
+  std::int64_t count_ = 0;                // number of its generated examples
 };
 
 void StepDraws::add_repeat(const pipeline::Phase& phase, int repeat) {
@@ -168,7 +168,7 @@ void StepDraws::add(const pipeline::Reals& reals) {
   put_if_taken(reals.labels, labels);
 }
 
-/// Of a pass some have labels that look at no real picture, and a job may have no labels.
+/// A pass may use labels without real pictures, and a job may have no labels.
 void StepDraws::put_if_taken(const std::string& what, const at::Tensor& tensor) {
   const auto takes = [&](const pipeline::Node& node) {
     const std::vector<std::string> inputs = pipeline::inputs_of(node);
@@ -179,8 +179,8 @@ void StepDraws::put_if_taken(const std::string& what, const at::Tensor& tensor) 
   }
 }
 
-/// [N, 16, 8]: for each picture and transformation four uniform and four normal numbers, whatever
-/// the reference makes of them.
+/// [N, 16, 8]: for each picture and transformation four uniform and four normal numbers, used or
+/// not.
 void StepDraws::add(const pipeline::Augment& augment) {
   constexpr auto kFirst = static_cast<int>(RandomDraw::kAugmentFlip);
   constexpr int kKinds = static_cast<int>(RandomDraw::kAugmentCutout) - kFirst + 1;
@@ -220,7 +220,7 @@ void StepDraws::add(const pipeline::Penalty& penalty) {
   }
 }
 
-/// What StyleGAN2's generator draws; nothing of others.
+/// Adds the draws of StyleGAN2's generator; none for other families.
 void StepDraws::add_styles() {
   for (std::size_t block = 0; block < blocks_.size(); ++block) {
     if (const auto* layer = std::get_if<StyleLayerSpec>(&blocks_[block])) {
@@ -238,7 +238,7 @@ void StepDraws::add_styles() {
   }
 }
 
-/// Something random also where networks begin with equal numbers, which hide what is done to them.
+/// Replaces equal initial numbers by random ones, because equal numbers hide operations on them.
 void scatter(gan::Network& network) {
   RandomKey key{.seed = 23};
   for (const auto& named : network.parameters()) {
@@ -273,14 +273,14 @@ void write_weights(gan::Network& network, const std::filesystem::path& file) {
   (void)checkpoint::write_safetensors(file, records, {});
 }
 
-/// Whether its augmentation adapts: of such a network no file of weights is taken.
+/// Returns whether the network's augmentation adapts: it takes no file of weights.
 bool has_strength(gan::Network& network) {
   return std::ranges::any_of(network.statistics(), [](const auto& named) {
     return named.statistic->name == kAugmentStrength;
   });
 }
 
-/// The job on pictures in `folder`, from weights that are written there, and these as state 0.
+/// Writes initial weights to `folder`. Returns the job on its pictures, with these as state 0.
 JobSpec begun(const std::filesystem::path& folder, const std::string& text, SampleTensors& sample) {
   JobSpec job = parse_job(text, "step job");
   fidelity::write_tiny_images(folder / "images");

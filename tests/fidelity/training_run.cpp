@@ -33,9 +33,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the workers of one stretch tell their coordinator. Thread-safe.
+/// The reports of one stretch's workers to their coordinator. Thread-safe.
 struct Reports {
-  std::mutex mutex;  // guards what is below
+  std::mutex mutex;  // guards all members below
   std::map<int, messages::CheckpointPart> parts;
   std::map<std::int64_t, StepLosses> losses;
   std::uint64_t device_steps = 0;
@@ -59,13 +59,13 @@ struct Reports {
     for (const messages::MicrobatchLoss& loss : progress.losses) {
       const auto [told, is_first] = losses[progress.step].emplace(loss.microbatch, loss);
       for (std::size_t i = 0; !is_first && i < loss.by_network.size(); ++i) {
-        told->second.by_network[i] += loss.by_network[i];  // where networks are apart
+        told->second.by_network[i] += loss.by_network[i];  // parts of networks on separate workers
       }
     }
   }
 };
 
-/// A coordinator's side that knows its answers beforehand.
+/// A coordinator's side with prepared answers.
 class ScriptedLink final : public worker::CoordinatorLink {
  public:
   ScriptedLink(int worker, std::function<messages::Begin(const messages::Inventory&)> begin,
@@ -104,11 +104,11 @@ class ScriptedLink final : public worker::CoordinatorLink {
   Reports& reports_;
 };
 
-/// Coordinates generations that begin with the snapshot that the one before has left in memory.
+/// Coordinates generations that begin with the earlier generation's snapshot in memory.
 class Meeting {
  public:
   explicit Meeting(int workers) : missing_(workers) {}
-  /// Waits for what all workers have.
+  /// Waits for all workers' inventories.
   messages::Begin begin_with(int worker, const messages::Inventory& inventory) {
     {
       const std::scoped_lock lock(mutex_);
@@ -124,11 +124,11 @@ class Meeting {
 
  private:
   std::mutex mutex_;
-  coordinator::SnapshotInventory inventory_;  // guarded by it until nobody is missing
+  coordinator::SnapshotInventory inventory_;  // guarded by the mutex until it is complete
   std::latch missing_;
 };
 
-/// One step alone, then the rest: training may not depend on how steps are cut into leases.
+/// One step alone, then the rest: training must not depend on the leases.
 std::deque<messages::Lease> leases_of(const Stretch& stretch, const fs::path& checkpoint) {
   return {{.begin = stretch.begin, .end = stretch.begin + 1},
           {.begin = stretch.begin + 1,
@@ -186,16 +186,16 @@ comm::HostMemory memory_of(const std::vector<int>& hosts, int worker,
        .num_flags = networks * comm::kFlagsPerNetwork});
 }
 
-/// A worker's, whose process is this thread.
+/// Makes the lane of a worker whose process is this thread.
 std::unique_ptr<comm::Lane> new_lane(const JobSpec& job) {
   at::set_num_threads(job.numerics.threads);
   auto lane = std::make_unique<comm::Lane>([] {});
-  // OpenMP counts threads a thread: the lane's updates would use all cores, and some start-up time.
+  // OpenMP counts threads per thread: otherwise the lane's updates would use all cores.
   lane->wait(lane->submit([] { at::set_num_threads(1); }));
   return lane;
 }
 
-/// A generation of a worker, on its lane.
+/// Runs a worker's generation on its lane.
 void run_generation(const Stretch& stretch, comm::LoopbackHub& hub,
                     const messages::Welcome& welcome, worker::CoordinatorLink& link,
                     comm::Lane& lane, int worker) {
@@ -223,13 +223,13 @@ void run_generation(const Stretch& stretch, comm::LoopbackHub& hub,
     generation.training()->run();
     generation.end();
   } catch (...) {
-    hub.kill(worker);  // the others fail at once instead of at their deadlines
+    hub.kill(worker);  // the other workers fail at once instead of at their deadlines
     throw;
   }
 }
 
-/// What tells trainings on one worker apart. A fingerprint knows files by hashes, which nobody has
-/// taken here.
+/// Returns a key of a training on one worker. The job's fingerprint does not suffice, because these
+/// jobs have no hashes of their files.
 std::string key_of(const JobSpec& job, std::int64_t steps) {
   std::string files = job.data.source + " " + job.training.style.picture.file;
   for (const NetworkSpec& network : job.networks) {

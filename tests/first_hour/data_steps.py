@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Own pictures, labels, sizes, and a job made from them."""
+"""Users' pictures, labels, sizes, and a job made from them."""
 import pictures
 from hour import Problem
 from steps import step
@@ -66,7 +66,7 @@ def a_broken_file_among_the_pictures(hour):
     hour.note(how)
     broken.write_bytes({"empty": b"", "cut": content[:len(content) // 2], "text": b"this is no picture\n",
                         "noise": content[:40] + hour.random.randbytes(len(content) - 40)}[how])
-    ended = train_on(hour, folder, codes=(0, 2) if how == "noise" else (2,))  # noise behind a JPEG's head is a picture
+    ended = train_on(hour, folder, codes=(0, 2) if how == "noise" else (2,))  # noise behind a JPEG's header is a picture
     if ended.code == 2 and broken.stem[:20] not in ended.err:
         raise Problem(f"the broken file {broken} is not named: {ended.described()}")
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What people do in their first hour, by random choices of a seed: own pictures, typos, Ctrl-C at any moment and the same
-command again, a full disk, no network, export. Each ends in a result or one clear line with the right exit code; nothing
-hangs, nobody reads a traceback, and nothing is left behind (docs/cluster-tests.md).
+"""Users' actions in their first hour, by random choices of a seed: own pictures, typos, Ctrl-C at any moment and the same
+command again; a full disk, no network, export. Each ends in a result, or in one clear line with the right exit code. No action
+hangs, prints a traceback, or leaves anything behind (docs/cluster-tests.md).
 
     GANGWAY_BIN=build/release/bin first_hour.py [--seed N] [--seeds COUNT] [--only STEP] [--list]
 
-Two seeds after one another do everything, about a minute each.
+Two successive seeds do everything, about a minute each.
 """
 import argparse
 import os
@@ -31,7 +31,7 @@ OWN_MEMORY = "FIRST_HOUR_OWN_MEMORY"
 
 
 def enter_own_memory():
-    """Starts this program again with a /dev/shm of its own, where the machine allows: what is left there is then its."""
+    """Starts this program again with its own /dev/shm if the machine allows it, to count leftovers."""
     if os.environ.get(OWN_MEMORY):
         return os.environ[OWN_MEMORY] == "yes"
     command = ["unshare", "-m", "--propagation", "private", "sh", "-c",
@@ -43,14 +43,14 @@ def enter_own_memory():
 
 
 def steps_of(seed):
-    """Half of all, in a random order; the other half belongs to the seed beside it."""
+    """Returns half of all steps, in a random order; the seed's neighbour has the other half."""
     names = sorted(STEPS)
     random.Random(f"pair {seed // 2}").shuffle(names)
     return names[seed % 2::2]
 
 
 def require_clean_memory(hour):
-    """The runs are gone, and one look at the machine later so is what they had in shared memory."""
+    """Removes the runs. After one more command their shared memory must be gone, too."""
     shutil.rmtree(hour.folder / "runs", ignore_errors=True)
     hour.call(hour.gangway, "doctor")
     left = sorted(file.name for file in Path("/dev/shm").iterdir())
@@ -61,7 +61,7 @@ def require_clean_memory(hour):
 
 
 def do(name, seed, programs, owns_memory):
-    """Whether the step went well. Its randomness is its own, so that it can be done again alone."""
+    """Returns whether the step succeeded. A step has its own random numbers, so that it can be repeated alone."""
     folder = Path(tempfile.mkdtemp(prefix="gangway first hour "))
     hour = Hour(f"{seed} {name}", programs, folder)
     begin, problem = time.monotonic(), None
@@ -100,7 +100,7 @@ def main():
         print("\n".join(STEPS))
         return 0
     owns_memory = enter_own_memory()
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it would be lost on what is tried
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup's setting would be inherited by tested commands
     programs = Path(os.environ.get("GANGWAY_BIN", Path(__file__).resolve().parents[2] / "build/release/bin")).resolve()
     first = random.SystemRandom().randrange(10_000) if arguments.seed is None else arguments.seed
     print(f"first hour with seed {first}" + (f" to {first + arguments.seeds - 1}" if arguments.seeds > 1 else ""), flush=True)

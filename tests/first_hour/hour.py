@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What every step of the first hour goes through: commands with a deadline, and what none of them may do. A step gets an
-Hour, starts commands with it and says what they may end with; processes are found again by a mark in their environment."""
+"""Common parts of all steps of the first hour: commands with a deadline, and forbidden results. A step gets an Hour, starts
+commands with it, and names their permitted ends. A mark in the environment identifies the processes."""
 import os
 import random
 import re
@@ -19,12 +19,12 @@ from clean_environment import environment  # noqa: E402
 
 MARK = "FIRST_HOUR_OF"
 DEADLINE = 400  # seconds of a command; a hang is a failure, a slow machine is not
-LEAVE = 10  # seconds until all processes of a command that was killed are gone
-# What nobody should ever read.
+LEAVE = 10  # seconds until all processes of a killed command are gone
+# Words that no output may have.
 WOUNDS = re.compile(r"Traceback|terminate called|Assertion|Aborted|dumped core|core dumped|Segmentation|what\(\):|"
                     r"Process received signal|AddressSanitizer|gangway: internal|please report|std::|c10::|"
                     r"\[\[[0-9]+,[0-9]+\]|MPI_ERR|PMIX ERROR|PRTE ERROR|ORTE_ERROR_LOG|unhandled")
-# docs/run-directory.md; 75 and 130, 143 where somebody sent a signal.
+# docs/run-directory.md; 75, 130 and 143 after a signal.
 KNOWN_CODES = {0, 2, 3, 4, 5, 6, 75, 129, 130, 131, 143}
 
 RING = """\
@@ -37,7 +37,7 @@ output: {tick_kimg: 1.28, pictures_kimg: 0}
 
 
 class Problem(AssertionError):
-    """What a newcomer would complain about."""
+    """A result of which a new user would complain."""
 
 
 class Skip(Exception):
@@ -53,7 +53,7 @@ class Ended:
     seconds: float
 
     def lines(self):
-        """What gangway complains about."""
+        """The error lines of gangway."""
         return [line for line in self.err.splitlines() if line.startswith("gangway: ")]
 
     def described(self):
@@ -62,7 +62,7 @@ class Ended:
 
 
 class Hour:
-    """One newcomer with one seed, a folder and a random generator."""
+    """A new user with a seed, a folder and a random generator."""
 
     def __init__(self, seed, programs, folder):
         self.random = random.Random(seed)
@@ -75,11 +75,11 @@ class Hour:
         self.outputs = 0
 
     def note(self, text):
-        """For the report's line of this step."""
+        """Adds words to the report's line of this step."""
         self.notes.append(str(text))
 
     def variables(self, more):
-        """An environment; None takes a variable away."""
+        """Returns an environment; None removes a variable."""
         variables = environment(**{MARK: self.mark}) | {key: str(value) for key, value in more.items()}
         return {key: value for key, value in variables.items() if more.get(key, "") is not None}
 
@@ -94,8 +94,8 @@ class Hour:
         return self.folder / f"out-{self.outputs}", self.folder / f"err-{self.outputs}"
 
     def start(self, *words, cwd=None, stdin=subprocess.DEVNULL, before=None, terminal=None, **variables):
-        """A command beside the step. Its output goes into files, as pipes would be held open by what is left behind, or to
-        a terminal. `before` is called in the new process."""
+        """Starts a command. Its output goes to files, because leftover processes would keep pipes open, or to a terminal. @param
+        before  is called in the new process"""
         words = [str(word) for word in words]
         out, err = self.outputs_of()
         with open(out, "w") as out_file, open(err, "w") as err_file:
@@ -113,7 +113,7 @@ class Hour:
             said = process.out.read_text(errors="replace") + process.err.read_text(errors="replace")
             self.end_all()
             raise Problem(f"a hang: {shlex.join(process.words)} has not ended after {deadline} s\n{said}\n{listing}") from None
-        code = 128 - code if code < 0 else code  # as a shell says it
+        code = 128 - code if code < 0 else code  # a shell's code
         ended = Ended(process.words, code, process.out.read_text(errors="replace"), process.err.read_text(errors="replace"),
                       time.monotonic() - process.begin)
         if wound := WOUNDS.search(ended.out + ended.err):
@@ -127,7 +127,7 @@ class Hour:
         return self.call(self.gangway, "run", *words, **how)
 
     def expect(self, ended, *codes, says=()):
-        """The command has ended with one of `codes`: with nothing to complain about, or in one clear line with `says`."""
+        """The command must have ended with one of `codes`: without an error, or with one clear line that has `says`."""
         if ended.code not in codes or ended.code not in KNOWN_CODES:
             raise Problem(f"not exit code {' or '.join(str(code) for code in codes)}: {ended.described()}")
         if ended.code in (2, 3, 4, 5, 6):
@@ -142,10 +142,10 @@ class Hour:
     def digest(self, run):
         return self.expect(self.call(self.gangway, "digest", run), 0).out.split()[0]
 
-    # What is left behind.
+    # Leftovers.
 
     def marked(self):
-        """Living processes of this newcomer's commands."""
+        """Returns the living processes of this user's commands."""
         mark = f"{MARK}={self.mark}".encode()
         found = []
         for entry in Path("/proc").iterdir():
@@ -171,7 +171,7 @@ class Hour:
                 pass
 
     def require_nobody(self, within=LEAVE):
-        """All processes of the commands before are gone, or will be soon."""
+        """All processes of earlier commands must be gone, or end soon."""
         end = time.monotonic() + within
         while self.marked():
             if time.monotonic() > end:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ended at a random moment, from the first millisecond on, and started again with the same command."""
+"""Ends at a random moment, from the first millisecond on, and starts again with the same command."""
 import os
 import re
 import signal
@@ -11,14 +11,14 @@ from hour import Problem
 from steps import step
 
 LONG = "training.kimg=19.2"  # 300 steps
-LAST_MOMENT = 4.0  # seconds; such a training is then about done
+LAST_MOMENT = 4.0  # seconds, about the length of such a training
 
 
 digests = {}  # by job: trained once for all steps
 
 
 def undisturbed(hour):
-    """The digest of the job when nobody disturbs it."""
+    """Returns the digest of the undisturbed job."""
     if LONG not in digests:
         hour.expect(hour.run(hour.job(), LONG, "-n", 2, "--run", "whole"), 0)
         digests[LONG] = hour.digest("whole")
@@ -30,7 +30,7 @@ def begin(hour, name):
 
 
 def wait_a_moment(hour, process):
-    """A random moment of the training, often of its first second; that is the test, and nothing is waited for."""
+    """Waits for a random moment of the training, often of its first second. Does not wait for any line."""
     moment = hour.random.random() ** 2 * LAST_MOMENT
     hour.note(f"{moment:.2f} s")
     try:
@@ -40,7 +40,7 @@ def wait_a_moment(hour, process):
 
 
 def require_the_rest(hour, name):
-    """The same command again goes on, and what comes out is what the job says."""
+    """The same command resumes, to the job's digest."""
     hour.require_nobody()
     hour.expect(hour.run(hour.job(), LONG, "-n", hour.random.randint(1, 3), "--run", name), 0)
     if hour.digest(name) != undisturbed(hour):
@@ -48,11 +48,11 @@ def require_the_rest(hour, name):
 
 
 def send(process, number, to_group=False):
-    """As a terminal's key does to the whole group, or as kill does."""
+    """Signals the whole group, as a terminal's key does, or one process, as kill does."""
     try:
         (os.killpg if to_group else os.kill)(process.pid, number)
     except ProcessLookupError:
-        pass  # it is done
+        pass  # it has ended
 
 
 def interrupt(hour, number, codes):
@@ -90,7 +90,7 @@ def the_command_killed(hour):
 
 @step
 def a_process_of_it_killed(hour):
-    """mpirun, the coordinator or a worker, whoever is there."""
+    """Kills mpirun, the coordinator or a worker."""
     process = begin(hour, "lost")
     wait_a_moment(hour, process)
     victims = [pid for pid in hour.marked() if pid != process.pid]
@@ -100,7 +100,7 @@ def a_process_of_it_killed(hour):
             hour.note(Path(f"/proc/{victim}/comm").read_text().strip())
             os.kill(victim, signal.SIGKILL)
         except (ProcessLookupError, FileNotFoundError):
-            pass  # it is done
+            pass  # it has ended
     ended = hour.expect(hour.end(process, deadline=60), 0, 3, 6)
     hour.note(f"exit code {ended.code}")
     require_the_rest(hour, "lost")
@@ -111,7 +111,7 @@ def ctrl_z_and_fg(hour):
     process = begin(hour, "stopped")
     wait_a_moment(hour, process)
     send(process, signal.SIGSTOP, to_group=True)
-    time.sleep(hour.random.random() * 2)  # somebody looks at something else
+    time.sleep(hour.random.random() * 2)  # time in the background
     send(process, signal.SIGCONT, to_group=True)
     hour.expect(hour.end(process), 0)
     require_the_rest(hour, "stopped")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Machines as they are: full disks, no network, odd environments, the same run at once."""
+"""Machines with full disks, no network, unusual environments, or two starts of one run."""
 import os
 import subprocess
 from pathlib import Path
@@ -11,7 +11,7 @@ WIDE = ["model.width=256", "checkpoint.every_steps=20"]  # a checkpoint of 3.7 M
 
 
 def mount(hour, name, size="1m", *options):
-    """A small file system of the step's own."""
+    """Mounts a small file system for the step."""
     folder = hour.folder / name
     folder.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join([f"size={size}", *options]), "tmpfs", folder],
@@ -32,7 +32,7 @@ def a_full_disk(hour):
 
 @step
 def little_shared_memory(hour):
-    """As in a container with docker's 64 MiB, or less."""
+    """Limits /dev/shm, as in a container with docker's 64 MiB, or less."""
     size = hour.random.choice(["0", "1m", "16m", "64m"])
     hour.note(size)
     if size == "0":
@@ -61,7 +61,7 @@ def no_network(hour):
 
 @step
 def set_up_and_built_again(hour):
-    """Both return at once, also without a network."""
+    """Both must return at once, also without a network."""
     build = ROOT / "build" / "release"
     if hour.programs != build / "bin" or not (ROOT / ".venv" / "gangway-setup").exists():
         raise Skip("not the checkout's own build")
@@ -79,7 +79,7 @@ def the_same_run_twice_at_once(hour):
     first = hour.start(hour.gangway, "run", hour.job(), "-n", 2, "--run", "same")
     second = hour.start(hour.gangway, "run", hour.job(), "-n", 1, "--run", "same")
     ended = [hour.end(first), hour.end(second)]
-    for each in ended:  # one trains; the other finds the run done, or says who has it
+    for each in ended:  # one trains; the other finds the run done, or names the process that trains it
         hour.expect(each, 0, 6, says="same|in use|pid")
     if all(each.code for each in ended):
         raise Problem(f"nobody has trained: {ended[0].described()}\n{ended[1].described()}")
@@ -130,7 +130,7 @@ def output_that_nobody_reads(hour):
 
 @step
 def a_job_of_another_folder(hour):
-    """Relative paths are those of where the command is typed."""
+    """Relative paths are relative to the shell's folder."""
     hour.job(RING, "jobs/ring.yaml")
     hour.expect(hour.run("../jobs/ring.yaml", "-n", 1, cwd=make(hour.folder / "elsewhere")), 0)
     if not Path(hour.folder / "elsewhere" / "runs" / "00000-ring").is_dir():

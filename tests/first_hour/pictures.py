@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A newcomer's folder of pictures: any kind, any size, nested, with names that nobody would invent. PNG files are written
-here, other formats and kinds where Pillow is installed."""
+"""Makes a new user's folder of pictures: any kind and size, nested, with unusual names. Writes PNG files itself, and other
+formats and kinds if Pillow is installed."""
 import struct
 import zipfile
 import zlib
@@ -18,7 +18,7 @@ CHANNELS = {"L": 1, "RGB": 3, "P": 1, "LA": 2, "RGBA": 4}
 
 
 def png(random, width, height, mode, bits=8):
-    """A PNG file of noise."""
+    """Returns a PNG file of noise."""
     def chunk(name, content):
         return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
 
@@ -30,7 +30,7 @@ def png(random, width, height, mode, bits=8):
 
 
 def write_with_pillow(random, path, width, height):
-    """A format or kind that the writer above does not know; the file that it wrote."""
+    """Writes a format or kind that png() cannot write. Returns the file."""
     mode = random.choice(["L", "RGB", "CMYK"])
     picture = Image.frombytes(mode, (width, height), random.randbytes(width * height * len(mode.replace("CMYK", "abcd"))
                                                                       if mode != "L" else width * height))
@@ -42,7 +42,7 @@ def write_with_pillow(random, path, width, height):
 
 
 def write_picture(random, path, side):
-    """One of a random kind. `side`: its width and height, drawn by a function."""
+    """Writes a picture of a random kind. @param side  draws its width and height"""
     width, height = side(), side()
     if Image is not None and random.random() < 0.4:
         return write_with_pillow(random, path, width, height)
@@ -53,7 +53,7 @@ def write_picture(random, path, side):
 
 
 def write_folder(random, folder, count, side):
-    """`count` pictures in `folder`, which is made, or all of them in folders below it; their paths."""
+    """Writes `count` pictures into the new `folder`, or all into subfolders. Returns their paths."""
     paths = []
     places = random.choice([[""], FOLDERS])
     for index in range(count):
@@ -64,7 +64,7 @@ def write_folder(random, folder, count, side):
 
 
 def zip_folder(random, folder, archive):
-    """The folder as a ZIP, as a file manager makes one: stored or deflated, with entries for the folders or without."""
+    """Packs the folder as a ZIP like a file manager: stored or deflated, with or without entries for folders."""
     how = random.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
     with zipfile.ZipFile(archive, "w", how) as file:
         for path in sorted(folder.rglob("*")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What somebody does with a trained generator."""
+"""Uses of a trained generator."""
 import json
 from pathlib import Path
 
@@ -17,7 +17,7 @@ print(sum(tensor.numel() for tensor in load_file(sys.argv[2]).values()))
 
 
 def trained(hour):
-    """A run of a few steps on pictures or points; the size of its latent."""
+    """Trains a few steps on pictures or points. Returns the size of its latent."""
     if hour.random.random() < 0.5:
         hour.note("points")
         hour.expect(hour.run(hour.job(), "-n", 2, "--run", "mine"), 0)

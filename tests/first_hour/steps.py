@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The list of what people do in their first hour: the modules *_steps add to it."""
+"""The list of users' actions in their first hour: the modules *_steps add to it."""
 STEPS = {}
 
 
 def step(function):
-    """A function of an Hour; its name is the step's."""
+    """Registers a function of an Hour as a step of its name."""
     STEPS[function.__name__] = function
     return function

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What is typed wrong: in a key or a command. Nothing is started, so all are tried."""
+"""Typos in keys and commands. No job starts, so all of them are tried."""
 from hour import Problem
 from steps import step
 
-QUICK = 15  # seconds; an answer to a typo waits for nothing
+QUICK = 15  # seconds; an answer to a typo must come at once
 
 
 def refuse(hour, *words, says=(), **how):
@@ -11,7 +11,7 @@ def refuse(hour, *words, says=(), **how):
 
 
 def misspelt(random, word):
-    """Two letters changed places, one gone, or one twice."""
+    """Swaps two letters, removes one, or doubles one."""
     at = random.randrange(len(word) - 1)
     if word[at] == word[at + 1]:
         return word[:at] + word[at + 1:]

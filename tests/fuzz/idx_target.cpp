@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An IDX file, plain or compressed by gzip, as images and as labels.
+// Reads an IDX file, plain or compressed by gzip, as images and as labels.
 #include <numeric>
 
 #include "base/errors.hpp"
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         gangway::fuzz::fail("an array of another size than it says");
       }
     } catch (const gangway::ConfigError&) {
-      // A refusal with its line is what is asked for.
+      // A refusal in one line is the expected result.
     }
   }
   return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A picture from its first byte to the networks' floats: PNG, JPEG or WebP, several resolutions,
-// gray or colour. The first byte of the input chooses the last two, and whether a PNG's checksums
-// are mended: few changes would get past them.
+// Reads a picture from its first byte to the networks' floats: PNG, JPEG or WebP, several
+// resolutions, grey or colour. The input's first byte chooses resolution and colour, and whether a
+// PNG's checksums are corrected, because few changed inputs would pass them.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -22,7 +22,7 @@ namespace data = gangway::data;
 constexpr std::int64_t kMostPixels = std::int64_t{1} << 14;
 constexpr std::array<int, 4> kSides{1, 8, 32, 64};
 constexpr unsigned kMendChecksums = 0x10;
-/// Pixels are work, and a progressive JPEG may go over them 500 times.
+/// A progressive JPEG may visit each pixel 500 times.
 constexpr int kMostMilliseconds = 500;
 
 std::size_t big_endian(std::span<const std::uint8_t> bytes) {
@@ -32,8 +32,7 @@ std::size_t big_endian(std::span<const std::uint8_t> bytes) {
 
 void mend_checksums(std::span<std::uint8_t> file) {
   constexpr std::size_t kSignature = 8;
-  constexpr std::size_t kFrame =
-      12;  // length and name before what a chunk holds, the checksum behind it
+  constexpr std::size_t kFrame = 12;  // length and name before a chunk, checksum after it
   for (std::size_t at = kSignature; at + kFrame <= file.size();) {
     const std::size_t length = big_endian(file.subspan(at));
     if (length > file.size() - at - kFrame) {
@@ -79,7 +78,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
     read(file, kSides[data[0] % kSides.size()], data[0] % 8 < 4 ? 1 : 3);
   } catch (const gangway::ConfigError&) {
-    // A refusal with its line is what is asked for.
+    // A refusal in one line is the expected result.
   }
   return 0;
 }

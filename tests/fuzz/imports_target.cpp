@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A Python file whose imports are looked for, without its being run.
+// Finds the imports of a Python file without executing it.
 #include <string>
 
 #include "python/read/python_sources.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A job file.
+// Parses a job file.
 #include <string_view>
 
 #include "job/file/parse.hpp"
@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       gangway::fuzz::fail("what was accepted is not what is written");
     }
   } catch (const gangway::JobFileError&) {
-    // A refusal with its lines is what is asked for.
+    // A refusal with its lines is the expected result.
   }
   return 0;
 }

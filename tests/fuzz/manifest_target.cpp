@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A manifest. Its seal would stop nearly every input at once, so that it is put right first, as
-// somebody with bad intentions would.
+// Reads a manifest. Corrects the seal first, as an attacker would, because nearly no input would
+// pass it.
 #include <string>
 
 #include "base/errors.hpp"
@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       }
     }
   } catch (const gangway::CheckpointError&) {
-    // A refusal with its line is what is asked for.
+    // A refusal in one line is the expected result.
   }
   return 0;
 }

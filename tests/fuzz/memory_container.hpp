@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An input of a fuzz target as a file that holds others.
+// The input of a fuzz target as an archive file.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace gangway::fuzz {
 
-/// In memory, the same file every time.
+/// Returns a file in memory, always the same one.
 inline const data::Container& container_of(const std::uint8_t* bytes, std::size_t size) {
   static data::Container container{
       .path = "fuzzed", .file = FileDescriptor(::memfd_create("fuzz", MFD_CLOEXEC)), .stamp = {}};
@@ -26,12 +26,12 @@ inline const data::Container& container_of(const std::uint8_t* bytes, std::size_
   return container;
 }
 
-/// By which a reader can open it.
+/// Returns a path by which a reader can open the archive.
 inline std::string path_of(const data::Container& container) {
   return "/proc/self/fd/" + std::to_string(container.file.get());
 }
 
-/// What a reader has found lies in the file.
+/// Requires that a found part lies inside the file.
 inline void require_within(const data::Container& container, data::FilePart part) {
   if (part.offset > container.bytes() || part.bytes > container.bytes() - part.offset) {
     fail("a part was found that is not in the file");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A message between coordinator and workers: anybody on the network may send one.
+// Decodes a message between coordinator and workers. Any host on the network may send one.
 #include <string>
 #include <string_view>
 
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       gangway::fuzz::fail("a message that is another one when it is said again");
     }
   } catch (const gangway::Error&) {
-    // A refusal with its line is what is asked for.
+    // A refusal in one line is the expected result.
   }
   return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A pack: pack.json up to the first byte of 0, and index.bin behind it. The hash of the index would
-// stop nearly every input at once, so that it is put right first. There is one shard, of 12 bytes.
+// Reads a pack: pack.json up to the first zero byte, then index.bin. Corrects the index's hash
+// first, because nearly no input would pass it. There is one shard of 12 bytes.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -19,8 +19,8 @@ namespace {
 namespace data = gangway::data;
 namespace fs = std::filesystem;
 
-/// A folder in memory, with the shard; it goes with the process. A killed one's is none of a job's,
-/// for which tests of what is left look.
+/// A folder in memory with the shard, removed with the process. Its name differs from jobs' names,
+/// so that tests for leftovers ignore a killed target's folder.
 class PackFolder {
  public:
   PackFolder() : path_(fmt::format("/dev/shm/fuzz-pack-{}", ::getpid())) {
@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
       gangway::fuzz::fail("a pack was accepted whose shards do not hold its pictures");
     }
   } catch (const gangway::ConfigError&) {
-    // A refusal with its line is what is asked for.
+    // A refusal in one line is the expected result.
   }
   return 0;
 }

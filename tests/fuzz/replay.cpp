@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs a fuzz target over files, without libFuzzer: the corpus as an ordinary test.
+// Runs a fuzz target on files without libFuzzer, so that the corpus is an ordinary test.
 //
 //   fuzz_replay_NAME FOLDER
 #include <algorithm>

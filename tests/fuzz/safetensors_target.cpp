@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A safetensors file from its first byte: length field, header, shapes, offsets.
+// Reads a safetensors file from its first byte: length field, header, shapes, offsets.
 #include <algorithm>
 #include <array>
 
@@ -14,7 +14,7 @@ namespace {
 
 namespace store = gangway::checkpoint;
 
-/// The input as a file in memory, the same one every time.
+/// Returns the input as a file in memory, always the same one.
 store::OpenFile& file_of(const std::uint8_t* data, std::size_t size) {
   static store::OpenFile file{.fd = gangway::FileDescriptor(::memfd_create("fuzz", MFD_CLOEXEC))};
   if (::ftruncate(file.fd.get(), 0) != 0 ||
@@ -25,7 +25,7 @@ store::OpenFile& file_of(const std::uint8_t* data, std::size_t size) {
   return file;
 }
 
-/// What the reader accepts must lie inside the file, without gap or overlap.
+/// Accepted tensors must lie inside the file, without gap or overlap.
 void require_inside(const store::FileHeader& header, std::size_t size) {
   std::uint64_t position = 0;
   for (const store::FileEntry& entry : header.entries) {
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
     require_inside(store::read_header(file_of(data, size), "fuzzed"), size);
   } catch (const gangway::CheckpointError&) {
-    // A refusal with its line is what is asked for.
+    // A refusal in one line is the expected result.
   }
   return 0;
 }

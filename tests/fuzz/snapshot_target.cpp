@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A snapshot's slot, as its header and what follows the header's page; zeroes fill the page and the
-// rest of the file. Its hashes would stop nearly every input at once, so that they are put right
-// first, as somebody with bad intentions would. What is accepted is read to its last byte.
+// Reads a snapshot's slot: the input has its header, and the bytes after the header's page. Zeroes
+// fill the page and the rest of the file. Corrects the hashes first, as an attacker would, because
+// nearly no input would pass them. Reads accepted snapshots to their last byte.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -28,7 +28,7 @@ std::vector<std::byte> expanded(std::span<const std::byte> input) {
   return file;
 }
 
-/// Header and table hashed anew, the size as it is; the seal too where the hashes lie inside.
+/// Corrects the hashes of header and table, and the seal if the hashes lie inside; keeps the size.
 void put_right(std::vector<std::byte>& file) {
   if (file.size() < kSlotPage) {
     return;
@@ -69,10 +69,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         sum += std::to_integer<unsigned>(byte);
       }
     }
-    volatile unsigned read = sum;  // not optimised away
+    volatile unsigned read = sum;  // prevents the optimiser from removing the sum
     (void)read;
   } catch (const gangway::CheckpointError&) {
-    // A refusal with its line is what is asked for.
+    // A refusal in one line is the expected result.
   }
   return 0;
 }

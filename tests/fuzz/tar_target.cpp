@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A tar. The sums of its headers would stop nearly every input at once, so that they are put right
-// first.
+// Reads a tar. Corrects the sums of its headers first, because nearly no input would pass them.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -16,7 +15,7 @@ constexpr std::size_t kBlock = 512;
 constexpr std::size_t kSum = 148;
 constexpr std::size_t kSumBytes = 8;
 
-/// Of each block that may be a header: it has something in the place of its sum.
+/// Corrects each block that may be a header: one with bytes in the place of its sum.
 void put_right(std::vector<std::uint8_t>& tar) {
   for (std::size_t at = 0; at + kBlock <= tar.size(); at += kBlock) {
     const auto block = std::span(tar).subspan(at, kBlock);
@@ -50,7 +49,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       }
     }
   } catch (const gangway::ConfigError&) {
-    // A refusal with its line is what is asked for.
+    // A refusal in one line is the expected result.
   }
   return 0;
 }

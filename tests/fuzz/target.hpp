@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the fuzz targets share: limits that a reader must keep for any input, and the entry that
-// libFuzzer and the replay of the corpus call.
+// Shared by the fuzz targets: limits that a reader must keep for any input, and the entry point for
+// libFuzzer and the replay of the corpus.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <ctime>
 
-// libFuzzer's own spelling.
+// libFuzzer's spelling.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace gangway::fuzz {
@@ -20,11 +20,11 @@ namespace gangway::fuzz {
   std::abort();
 }
 
-/// What limits are multiplied by: a replay in the tests is there to end, not to be fast, and a
-/// virtual machine charges a thread for what it does not give it.
+/// Factor of the time limits. A replay in the tests needs more, because a virtual machine charges a
+/// thread for time that it did not get.
 inline int time_scale = 1;
 
-/// Complains when an input costs more of the thread's own time than it may, sanitizers included.
+/// Fails if an input costs more than its limit of the thread's own time, sanitizers included.
 class TimeLimit {
  public:
   explicit TimeLimit(int most_milliseconds = 100)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The bytes of a job file, as far as a tree of values: what of the job reader sees them raw. Faster
-// than job_target, which goes on to what the values mean.
+// Parses the bytes of a job file to a tree of values, the first stage of the job reader. Faster
+// than job_target, which also interprets the values.
 #include <string_view>
 
 #include "job/schema/yaml_tree.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A ZIP of pictures: its list of names, its labels, and the bytes of each.
+// Reads a ZIP of pictures: its list of names, its labels, and the bytes of each picture.
 #include <algorithm>
 
 #include "base/errors.hpp"
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       }
     }
   } catch (const gangway::ConfigError&) {
-    // A refusal with its line is what is asked for.
+    // A refusal in one line is the expected result.
   }
   return 0;
 }

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""BigGAN's networks in PyTorch alone, for networks_reference.py and steps_reference.py.
+"""Defines BigGAN's networks in PyTorch alone, for networks_reference.py and steps_reference.py.
 
 Written after the paper (arXiv 1809.11096) and the authors' code (github.com/ajbrock/BigGAN-PyTorch, BigGAN.py and
-layers.py), with operators in the order in which they have them. All in float64.
+layers.py), with their order of operators. All in float64.
 """
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-ROUNDING = 1e-13  # of a network's largest gradient: what is below it stands for none, such as a bias's before BatchNorm
+ROUNDING = 1e-13  # of a network's largest gradient: smaller ones count as none, as a bias's before BatchNorm
 EPSILON = 1e-5
 SHARED = 128
 
 
 class Map(nn.Module):
-    """A weight over its spectral norm, which goes on with its one power iteration from `direction`: at first from equal
-    numbers. What that comes to is in `seen`."""
+    """Divides a weight by its spectral norm. One power iteration continues from `direction`, at first a vector of equal
+    numbers. `seen` gets the new direction."""
 
     def __init__(self, *shape, bias=True):
         super().__init__()
@@ -55,7 +55,7 @@ class Embedding(nn.Module):
 
 
 def batch_norm(module, name, x, weight=None, bias=None):
-    """By the statistics of `x`, which are then in `module.seen`."""
+    """Normalizes by the statistics of `x`, which `module.seen` gets."""
     module.seen[name + ".running_mean"] = x.detach().mean([0, 2, 3])
     module.seen[name + ".running_var"] = x.detach().var([0, 2, 3])
     return F.batch_norm(x, None, None, weight, bias, training=True, eps=EPSILON)
@@ -71,7 +71,7 @@ class Stem(nn.Module):
 
 
 class Up(nn.Module):
-    """Gains and shifts are maps of a condition of so many features, of `classes` embeddings, else numbers."""
+    """Takes gains and shifts from maps of a condition with so many features, from `classes` embeddings, or from weights."""
 
     def __init__(self, channels, out, condition, classes):
         super().__init__()

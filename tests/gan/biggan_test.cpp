@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// BigGAN's networks, and the regularisation that goes with them. What they compute is compared with
-// PyTorch's modules in tests/gan/networks_reference.py.
+// BigGAN's networks and their regularisation. tests/gan/networks_reference.py compares their values
+// with PyTorch's modules.
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ TEST(Biggan, ShowsAnotherPictureForAnotherLabelAndAnotherPieceOfNoise) {
   const at::Tensor first = picture(noise, 1);
   EXPECT_TRUE(picture(noise, 1).equal(first));
   EXPECT_FALSE(picture(noise, 2).equal(first));
-  for (const std::int64_t element : {0, 3, 5, 8}) {  // of the stem and of each of three blocks
+  for (const std::int64_t element : {0, 3, 5, 8}) {  // of the stem and of three blocks
     const at::Tensor other = noise.clone();
     other.select(1, element).add_(1.0);
     EXPECT_FALSE(picture(other, 1).equal(first)) << element;
@@ -98,7 +98,7 @@ TEST(Biggan, BeginsAsIfItHadNoAttention) {
   EXPECT_FALSE(made().equal(x));
 }
 
-/// The greatest singular value of `weight`, by LibTorch's own decomposition.
+/// Returns the largest singular value of `weight`, by LibTorch's decomposition.
 double greatest(const at::Tensor& weight) {
   return at::linalg_svdvals(weight.detach().flatten(1)).max().item<double>();
 }
@@ -116,7 +116,7 @@ TEST(SpectralNorm, ComesToTheGreatestSingularValueUpdateByUpdate) {
     StatisticSums sums;
     const at::Tensor made = block.forward(in, {.sink = &sums}).at("features");
     direction.running.copy_(sums.of(direction));
-    return made.flatten(1).t();  // the map itself, over its norm
+    return made.flatten(1).t();  // the weight over its norm
   };
   for (int update = 0; update < 200; ++update) {
     (void)step();
@@ -144,7 +144,7 @@ TEST(Biggan, HasThePenaltiesOfTheWholeNetworkBlockByBlock) {
     Network network = std::move(biggans(biggan_of(classes))[kDiscriminator]);
     make_double(network);
     for (const Network::NamedParameter& named : network.parameters()) {
-      if (named.parameter->name == "gain") {  // attention does something
+      if (named.parameter->name == "gain") {  // activates the attention
         named.parameter->tensor.set_data(at::full({1}, 0.7, at::kDouble));
       }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Fused operators on maps, by the host's compilation of their kernels' arithmetic in the place of
-// the device: against LibTorch's operators, to the bit where these have one order of rounding.
+// Fused operators on maps. Their kernels' arithmetic is compiled for the host, and compared with
+// LibTorch's operators: bit for bit if those have one order of rounding.
 #include "gan/fused_maps.hpp"
 
 #include <cmath>
@@ -18,7 +18,7 @@ namespace {
 
 thread_local bool t_is_fused = false;
 
-/// While it lives this thread's maps lie where there are kernels.
+/// Makes this thread's maps count as a device's during its lifetime.
 struct OnDevice {
   OnDevice() { t_is_fused = true; }
   ~OnDevice() { t_is_fused = false; }
@@ -87,7 +87,7 @@ at::Tensor integers(at::IntArrayRef shape, std::int32_t number, at::MemoryFormat
   return (drawn(shape, number, format) * 3.0).round();
 }
 
-/// Value, both gradients, and what a penalty on the first of them adds to x.
+/// Value, both gradients, and a penalty's second-order gradient of x.
 struct Derived {
   at::Tensor value;
   at::Tensor by_x;
@@ -97,7 +97,7 @@ struct Derived {
 Derived derived(const at::Tensor& start, const at::Tensor& bias_start) {
   const at::Tensor x = start.detach().clone().requires_grad_();
   const at::Tensor bias = bias_start.detach().clone().requires_grad_();
-  // The clone: the plain operator writes to what it is given.
+  // A clone, because the plain operator writes to its argument.
   const at::Tensor value = style_activated(x.clone(), bias);
   const at::Tensor seen = drawn(value.sizes(), 9, value.suggest_memory_format());
   const auto first = torch::autograd::grad({value}, {x, bias}, {seen * value}, true, true);
@@ -116,7 +116,7 @@ TEST(FusedActivation, HasTheBitsOfTheOperatorsAndOfTheirFirstDerivative) {
     EXPECT_EQ(fused.value.strides(), plain.value.strides());
     EXPECT_TRUE(fused.by_x.equal(plain.by_x));
     EXPECT_TRUE(fused.by_bias.allclose(plain.by_bias, 1e-6, 1e-6));
-    // The operators' own goes through both factors the other way round.
+    // LibTorch's operators multiply both factors in the other order.
     EXPECT_TRUE(fused.of_penalty.allclose(plain.of_penalty, 1e-6, 1e-6));
   }
 }
@@ -139,7 +139,7 @@ TEST(FusedActivation, RoundsToBfloat16Once) {
   EXPECT_TRUE(fused.equal(exact.to(at::kBFloat16)));
 }
 
-/// What blocks make of maps.
+/// Applies all resamplings of the blocks.
 std::vector<at::Tensor> resampled_in_all_ways(const at::Tensor& x) {
   return {upsampled(x), downsampled(x), smoothed(x, 1, 4.0), smoothed(x, 2)};
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""GAT's networks in PyTorch alone, for networks_reference.py.
+"""Defines GAT's networks in PyTorch alone, for networks_reference.py.
 
 Written after the paper (arXiv 2509.24935) and the authors' code (github.com/hse1032/GAT, models/, losses/Rp_loss.py),
-with PyTorch's own modules wherever there is one: attention is the fused one, twice differentiable by its plain kernel.
+with PyTorch's modules where they exist. Attention is the fused operator; its plain kernel has second derivatives.
 All in float64.
 """
 import math
@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 EPSILON = 1e-6
-LEAST_INFORMATION = 0.125  # of the picture, in what is made at the first of four depths
+LEAST_INFORMATION = 0.125  # least share of the picture at the first of four depths
 
 
 def unit(x):
@@ -21,7 +21,7 @@ def unit(x):
 
 
 class Gain(nn.Module):
-    """RMSNorm's weight."""
+    """Holds RMSNorm's weight."""
 
     def __init__(self, features):
         super().__init__()
@@ -59,7 +59,7 @@ class Positions(nn.Module):
 
 
 class Layer(nn.Module):
-    """With a style its gains come from it, else they are weights."""
+    """Takes its gains from a style if there is one, else from weights."""
 
     def __init__(self, width, heads, style):
         super().__init__()
@@ -103,7 +103,7 @@ class Picture(nn.Module):
 
 
 class Generator(nn.Module):
-    """Its layers are numbered as Gangway's blocks. Returns the pictures of all depths."""
+    """Numbers its layers as Gangway's blocks. Returns the pictures of all depths."""
 
     def __init__(self, noise, width, heads, blocks, parts, patch, side, channels, classes):
         super().__init__()
@@ -157,12 +157,12 @@ class Discriminator(nn.Module):
         self.layers = nn.Sequential(*layers, *([Embedding(classes, width)] if classes else []))
 
     def shares(self):
-        """Of noise, from the first depth to the last."""
+        """Returns the shares of noise, from the first depth to the last."""
         of_four = [1 - LEAST_INFORMATION ** (1 - depth / 3) + 0.01 for depth in range(4)]
         return of_four[4 - self.depths:]
 
     def noised(self, pictures, noise):
-        """One random walk, whose deviation is each depth's share."""
+        """Adds one random walk, whose deviation is each depth's share."""
         walk, before, results = torch.zeros_like(pictures[0]), 0.0, []
         for picture, step, share in zip(pictures[::-1], noise[::-1], self.shares()[::-1]):
             kept = (1 - share) / (1 - before)

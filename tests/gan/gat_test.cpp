@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// GAT's networks. What they compute is compared with PyTorch's modules in
-// tests/gan/networks_reference.py.
+// GAT's networks. tests/gan/networks_reference.py compares their values with PyTorch's modules.
 #include <cmath>
 #include <vector>
 
@@ -94,7 +93,7 @@ TEST(Gat, BeginsWithPlacesAndSmallGains) {
   const auto at_place = [&](std::int64_t place, std::int64_t feature) {
     return positions[place][feature].item<double>();
   };
-  // The tenth place is the third across in the third row; the second wavelength of three.
+  // Place 10 is the third column of the third row; the second of three wavelengths.
   const double slow = 2.0 * std::pow(1e4, -1.0 / 3.0);
   EXPECT_NEAR(at_place(10, 0), std::sin(2.0), 1e-6);
   EXPECT_NEAR(at_place(10, 1), std::sin(slow), 1e-6);
@@ -112,7 +111,7 @@ TEST(Gat, HasThePenaltiesOfTheWholeNetworkBlockByBlock) {
   for (const int classes : {0, 10}) {
     Network network = std::move(initialised(gat_of(32, classes, 2))[kDiscriminator]);
     make_double(network);
-    for (const std::int64_t channels : {3, 6}) {  // of a real picture, and of a generated one
+    for (const std::int64_t channels : {3, 6}) {  // of a real and of a generated picture
       expect_penalty_of_whole_network(
           network, PenaltyKind::kR1,
           {{"image", keyed_normal({.seed = 6}, {2, channels, 32, 32}, at::kCPU).to(at::kDouble)},

@@ -94,7 +94,7 @@ TEST(Losses, AreFiniteForHugeLogits) {
   EXPECT_TRUE(std::isfinite(loss("relativistic", {huge, {1e30, -1e30}}).item<double>()));
 }
 
-/// Of N(mean, deviation) from N(0, 1), by Simpson's rule over ten deviations either way.
+/// Divergence of N(mean, deviation) from N(0, 1), by Simpson's rule over ten deviations each way.
 double integrated_kl(double mean, double deviation) {
   const auto log_density = [](double x, double at, double width) {
     const double distance = (x - at) / width;

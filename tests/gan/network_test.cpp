@@ -117,7 +117,7 @@ TEST(Network, LetsNothingRideAlongThatNobodyTakes) {
             (std::vector<Names>{{"image", "features"}, {"image", "skip"}, {"skip"}, {"logits"}}));
 }
 
-/// Of the first recipe for which the family has all networks, and in which none takes two pictures.
+/// Returns a job of the first recipe without pairs for which the family has all networks.
 JobSpec job_of(const ModelFamily& family) {
   const auto recipe = std::ranges::find_if(recipes(), [&family](const Recipe& one) {
     const bool has_pairs = one.translates && !one.is_cyclic;

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Networks and losses of R3GAN, GAT, BigGAN and StyleGAN2 in PyTorch alone, against what Gangway's make of the same weights
-and inputs.
+"""Compares networks and losses of R3GAN, GAT, BigGAN and StyleGAN2 in PyTorch alone with Gangway's for the same weights and
+inputs.
 
     networks_reference.py NETWORKS_SAMPLE [unittest arguments]
 
-A module a family has its networks, its cases (a job's model, and the same as arguments of the networks), and where they are
-published the sizes of both networks. All in float64.
+Each family's module has its networks, its cases (a job's model, and the networks' arguments for it), and the published sizes
+of both networks, if there are some. All in float64.
 """
 import subprocess
 import sys

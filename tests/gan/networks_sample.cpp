@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes what networks trained with the relativistic loss make of random inputs, and their
-// gradients, for networks_reference.py: everything in float64, so that nothing but a difference in
-// meaning can show.
+// Writes the outputs for random inputs of networks under the relativistic loss, and their
+// gradients, for networks_reference.py. All in float64, so that only differences in meaning show.
 //
 //   networks_sample FOLDER JOB_TEXT...      writes FOLDER/0.safetensors, FOLDER/1.safetensors, ...
 #include <algorithm>
@@ -33,7 +32,7 @@ at::Tensor random_tensor(std::int32_t draw, at::IntArrayRef shape) {
   return gan::keyed_normal({.seed = 11, .draw = draw}, shape, at::kCPU).to(at::kDouble);
 }
 
-/// Random weights, also where networks begin at zero, and gradients that are zero.
+/// Sets random weights, also where training begins with zero, and zero gradients.
 void prepare(gan::Network& network) {
   std::int32_t draw = 100;
   for (const auto& named : network.parameters()) {
@@ -50,7 +49,7 @@ struct Sides {
   gan::NamedTensors fake;
 };
 
-/// The relativistic loss of both, with R1 and R2.
+/// Returns the relativistic loss of both networks, with R1 and R2.
 at::Tensor discriminator_loss(gan::Network& discriminator, const JobSpec& job, const Sides& sides) {
   const std::array<at::Tensor, 2> logits{discriminator.forward(sides.real, {}),
                                          discriminator.forward(sides.fake, {})};
@@ -68,8 +67,8 @@ at::Tensor discriminator_loss(gan::Network& discriminator, const JobSpec& job, c
   return loss;
 }
 
-/// What StyleGAN2's generator has drawn for `in`, and its path length regularisation with weight 2
-/// and a moving mean of 0.5.
+/// Adds the random numbers of StyleGAN2's generator for `in`, and its path length regularisation
+/// with weight 2 and a moving mean of 0.5.
 void add_styles(testing::SampleTensors& sample, gan::Network& generator,
                 const gan::NamedTensors& in, std::int64_t channels) {
   const auto key = [](RandomDraw draw, std::int32_t block) {
@@ -129,11 +128,11 @@ void write_sample(const std::filesystem::path& file, const std::string& text) {
   sample.add("generator_loss", generator_loss);
   sample.add_gradients(networks[kGenerator]);
 
-  prepare(networks[kDiscriminator]);  // the generator's loss has left gradients there
+  prepare(networks[kDiscriminator]);  // removes gradients of the generator's loss
   sample.add("discriminator_loss", discriminator_loss(networks[kDiscriminator], job,
                                                       {real, fake.with("image", images.detach())}));
   sample.add_gradients(networks[kDiscriminator]);
-  if (job.model.family->judges_depths) {  // what its discriminator has added to pictures
+  if (job.model.family->judges_depths) {  // noise that its discriminator adds to pictures
     constexpr auto kDraw = static_cast<std::int32_t>(gangway::RandomDraw::kDepthNoise);
     sample.add("depth_noise", gan::keyed_normal({.draw = kDraw}, images.sizes(), at::kCPU));
   }

@@ -41,7 +41,7 @@ void step_range(const OptimizerSpec& settings, std::int64_t update, State& state
   optimizer_step(settings, update, slice);
 }
 
-/// The update as the papers write it, in double.
+/// The papers' update, in double precision.
 struct PaperAdam {
   explicit PaperAdam(const std::vector<float>& start)
       : weights(start.begin(), start.end()), first(start.size()), second(start.size()) {}
@@ -201,7 +201,7 @@ TEST(Schedule, ScalesThemWithoutARegulariserWhereTheJobSaysSo) {
   EXPECT_DOUBLE_EQ(settings.betas[1], std::pow(0.99, 4.0 / 5.0));
 }
 
-/// A network whose average has a half-life of 10,000 images, after 100 updates of 50.
+/// A network whose average has a half-life of 10,000 images; 100 updates of 50 are done.
 NetworkSpec averaged_network() {
   NetworkSpec spec;
   spec.ema_kimg = 10.0;

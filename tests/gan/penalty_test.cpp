@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients of the penalties, computed block by block, against one double backward through the
+// Compares gradients of the penalties, computed block by block, with double backward through the
 // whole network.
 #include "gan/losses/penalty.hpp"
 
@@ -50,7 +50,7 @@ JobSpec job_of(const Case& which) {
   return job;
 }
 
-/// Makes the weights large enough for penalties and second derivatives that are not near zero.
+/// Enlarges the weights, so that penalties and second derivatives are not near zero.
 Network discriminator_of(const JobSpec& job) {
   Network network = std::move(build_networks(job)[kDiscriminator]);
   const at::NoGradGuard no_grad;
@@ -73,8 +73,7 @@ NamedTensors inputs_of(const JobSpec& job) {
       {"labels", keyed_labels({.seed = 7}, kExamples, std::max(1, job.model.classes), at::kCPU)}};
 }
 
-/// |a - b| / |b| over all tensors together, so that tensors whose gradient vanishes need no case of
-/// their own.
+/// Returns |a - b| / |b| over all tensors together, so that vanishing gradients need no extra case.
 double relative_difference(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
   double difference = 0.0;
   double size = 0.0;
@@ -171,7 +170,7 @@ class Gate final : public Block {
   }
 };
 
-/// The image once more, behind the features.
+/// Appends the image to the features.
 class ImageBehindFeatures final : public Block {
  public:
   ImageBehindFeatures() : Block({{"features", "image"}, {"features"}}) {}
@@ -180,8 +179,8 @@ class ImageBehindFeatures final : public Block {
   }
 };
 
-/// Tensors with several consumers, a skip over blocks, the image in two places, a block that makes
-/// nothing of the image.
+/// A network with tensors of several consumers, a skip over blocks, the image in two places, and a
+/// block that does not depend on the image.
 Network branching_network() {
   const auto layer = [](const std::string& input, const std::string& output, std::int64_t in) {
     return std::make_unique<LayerBlock>(LayerSpec{.in = in,
@@ -219,7 +218,8 @@ TEST(Penalty, OfANetworkWithSkipsEqualsTheWholeNetworks) {
   }
 }
 
-/// As blockwise(), by one object a chunk between which tensors go by name. @param ends  of chunks
+/// As blockwise(), with an object per chunk; tensors go between them by name. @param ends  of
+/// chunks
 Result in_chunks(Network& network, PenaltyKind kind, const NamedTensors& in,
                  const std::vector<int>& ends) {
   std::deque<BlockwisePenalty> chunks;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Networks that compute in bf16 and fp16 under float32 weights, against float64 and against
-// float32.
+// Compares networks that compute in bf16 and fp16 under float32 weights with float64 and float32.
 #include "gan/precision.hpp"
 
 #include <algorithm>
@@ -29,7 +28,7 @@ namespace {
 using Gradients = std::map<std::string, at::Tensor>;  // in float64
 
 constexpr std::int64_t kExamples = 16;
-constexpr double kScale = 128.0;  // of losses: fp16's gradients of a generator vanish without
+constexpr double kScale = 128.0;  // of losses: without it a generator's fp16 gradients vanish
 
 PerNetwork<Network> made(const JobSpec& job, at::ScalarType type = at::kFloat) {
   PerNetwork<Network> networks = build_networks(job);
@@ -57,7 +56,7 @@ at::Tensor logits_of(PerNetwork<Network>& networks, const JobSpec& job,
   return networks[kDiscriminator].forward({{"image", image}, {"labels", in.at("labels")}}, context);
 }
 
-/// Of the non-saturating loss, to the weights of both networks.
+/// Returns the gradients of the non-saturating loss by the weights of both networks.
 Gradients gradients_of(const JobSpec& job, Precision precision, at::ScalarType type = at::kFloat) {
   PerNetwork<Network> networks = made(job, type);
   const ForwardContext context{.key = {.seed = 5}, .precision = precision};
@@ -83,7 +82,7 @@ double relative_distance(const at::Tensor& value, const at::Tensor& reference) {
   return ((value.to(at::kDouble) - wide).norm() / wide.norm().clamp_min(1e-30)).item<double>();
 }
 
-/// Of whatever name begins with `network`, the largest relative distance.
+/// Returns the largest relative distance of tensors whose name begins with `network`.
 double worst(const Gradients& found, const Gradients& reference, const std::string& network) {
   double largest = 0.0;
   for (const auto& [name, expected] : reference) {
@@ -94,8 +93,8 @@ double worst(const Gradients& found, const Gradients& reference, const std::stri
   return largest;
 }
 
-/// Without a kink in the discriminator, where a rounded sum changes a derivative by much; the
-/// generator's ReLU has one.
+/// The discriminator is smooth: at a kink a rounded sum would change a derivative a lot. The
+/// generator's ReLU has a kink.
 std::vector<JobSpec> smooth_jobs() {
   JobSpec dcgan;
   dcgan.model.width = 16;
@@ -112,7 +111,7 @@ std::vector<JobSpec> smooth_jobs() {
   return jobs;
 }
 
-/// One of each kind of network that is not a plain list of layers.
+/// One network of each kind that is not a plain list of layers.
 std::vector<JobSpec> odd_jobs() {
   std::vector<JobSpec> jobs(6);
   jobs[0].model = {
@@ -142,8 +141,8 @@ TEST(ComputesInFewerBits, WithGradientsNearThoseInFloat64) {
     double discriminator;
     double generator;
   };
-  // bf16 rounds to 2^-9 of a number, fp16 to 2^-12; the sums of PyTorch's own layers came to
-  // 0.008 and 0.09, and to 0.001 and 0.03.
+  // bf16 rounds to 2^-9 of a number, fp16 to 2^-12. The errors of PyTorch's layers were 0.008 and
+  // 0.09, and 0.001 and 0.03.
   for (const JobSpec& job : smooth_jobs()) {
     const Gradients exact = gradients_of(job, Precision::kFp32, at::kDouble);
     for (const Bound& bound : {Bound{Precision::kBf16, std::ldexp(1.0, -5), std::ldexp(1.0, -2)},
@@ -152,7 +151,7 @@ TEST(ComputesInFewerBits, WithGradientsNearThoseInFloat64) {
       ASSERT_EQ(found.size(), exact.size());
       EXPECT_LE(worst(found, exact, "discriminator"), bound.discriminator);
       EXPECT_LE(worst(found, exact, "generator"), bound.generator);
-      EXPECT_GT(worst(found, exact, "discriminator"), 1e-5);  // it did compute in fewer bits
+      EXPECT_GT(worst(found, exact, "discriminator"), 1e-5);  // it did round
     }
   }
 }
@@ -200,7 +199,7 @@ TEST(ComputesInFewerBits, WithStatisticsInFloat32) {
         for (const auto& named : network.statistics()) {
           const at::Tensor value = found.of(*named.statistic);
           EXPECT_EQ(value.scalar_type(), at::kFloat) << named.name;
-          if (named.statistic->momentum == 1.0) {  // of weights alone: a spectral norm's direction
+          if (named.statistic->momentum == 1.0) {  // a spectral norm's direction
             EXPECT_TRUE(at::equal(value, expected.of(*named.statistic))) << named.name;
           } else {
             EXPECT_LE((value - expected.of(*named.statistic)).norm().item<double>(),
@@ -214,7 +213,7 @@ TEST(ComputesInFewerBits, WithStatisticsInFloat32) {
 }
 
 TEST(ComputesInFewerBits, StatisticsThatNobodyWantsToo) {
-  const JobSpec job = odd_jobs()[2];  // whose conditional normalizations have no weights
+  const JobSpec job = odd_jobs()[2];  // its conditional normalizations have no weights
   PerNetwork<Network> networks = made(job);
   StatisticSums seen;
   for (const Precision precision : {Precision::kBf16, Precision::kFp16}) {
@@ -255,7 +254,7 @@ TEST(ComputesInFewerBits, APenaltysGradientsUnderAScaleAndItsValueWithout) {
     return std::pair(value, networks[kDiscriminator].parameters()[0].parameter->tensor.grad());
   };
   const auto [value, gradient] = penalised(1.0);
-  const auto [same, larger] = penalised(8.0);  // a power of two rounds nothing
+  const auto [same, larger] = penalised(8.0);  // scaling by a power of two is exact
   EXPECT_TRUE(at::equal(same, value));
   EXPECT_TRUE(at::equal(larger, gradient * 8.0));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Networks that grow: what they compute, at a level and within a fade, and what they leave alone.
+// Growing networks: their values at a level and within a fade, and their unused blocks.
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
@@ -35,7 +35,7 @@ JobSpec progressive_of(int resolution, int classes = 0) {
   return job;
 }
 
-/// Leaves no bias at zero.
+/// Sets all biases to nonzero values.
 void randomise_in_double(Network& network) {
   network.initialise(1);
   std::int32_t position = 0;
@@ -64,7 +64,7 @@ at::Tensor noise_of(std::int64_t count) {
   return keyed_normal({.seed = 2}, {count, 5}, at::kCPU).to(at::kDouble);
 }
 
-// The formulas once more, by other functions than the blocks use.
+// The formulas again, by functions that the blocks do not use.
 
 at::Tensor halved(const at::Tensor& x) {
   return x.reshape({x.size(0), x.size(1), x.size(2) / 2, 2, x.size(3) / 2, 2}).mean({3, 5});
@@ -91,7 +91,7 @@ at::Tensor leaky_layer(Network& network, const std::string& name, const at::Tens
   return leaky(layer(network, name, x, std::sqrt(2.0)));
 }
 
-/// Of 16 pixels grown to 1 + `share`: between 8 and 16.
+/// Returns pictures of 16 pixels at growth 1 + `share`, between 8 and 16.
 at::Tensor plain_pictures(Network& network, const at::Tensor& noise, double share) {
   const auto step = [&](const std::string& name, const at::Tensor& x) {
     return normalized(leaky_layer(network, name, x));
@@ -120,7 +120,7 @@ at::Tensor plain_logits(Network& network, const at::Tensor& image, const at::Ten
   return layer(network, "2/logit", x, 1.0) + (x * label / std::sqrt(6.0)).sum(1, true);
 }
 
-/// Of 16 pixels: three parts, the last of which fades in.
+/// A model of 16 pixels: three parts, the last of which fades in.
 ModelSpec sixteen_pixels(int classes) {
   ModelSpec model = progressive_of(32, classes).model;
   model.resolution = 16;

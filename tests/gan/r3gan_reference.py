@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""R3GAN's networks in PyTorch alone, for networks_reference.py and steps_reference.py.
+"""Defines R3GAN's networks in PyTorch alone, for networks_reference.py and steps_reference.py.
 
-Written after the authors' code (github.com/brownvc/R3GAN, R3GAN/Networks.py, Resamplers.py, Trainer.py), whose
-arguments the cases spell out: widths and groups by stage from 4 pixels up. All in float64.
+Written after the authors' code (github.com/brownvc/R3GAN, R3GAN/Networks.py, Resamplers.py, Trainer.py), whose arguments
+the cases give: widths and groups by stage from 4 pixels up. All in float64.
 """
 import numpy as np
 import torch
@@ -92,7 +92,7 @@ def pointwise(before, after):
 
 
 class Generator(nn.Module):
-    """Its layers are numbered as Gangway's blocks."""
+    """Numbers its layers as Gangway's blocks."""
 
     def __init__(self, noise, widths, groups, blocks, channels, classes):
         super().__init__()
@@ -136,7 +136,7 @@ CASES = {
         ("{family: r3gan, resolution: 64, width: 12, latent: 6, blocks: 2, classes: 5, channels: 3}",
          {"noise": 6, "widths": [24] * 4 + [12], "groups": [3] * 4 + [1], "blocks": 2, "channels": 3, "classes": 5}),
 }
-# Of the authors' presets (train.py), and what their networks have then: generator, discriminator.
+# The authors' presets (train.py), with the parameters of their networks: generator, discriminator.
 SIZES = {
     "CIFAR-10": ({"noise": 64, "widths": [768] * 4, "groups": [96] * 4, "blocks": 2, "channels": 3, "classes": 0},
                  20_732_160, 20_683_776),

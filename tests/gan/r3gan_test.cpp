@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// R3GAN's networks as wholes. That their numbers are R3GAN's is shown by networks_reference.py.
+// R3GAN's whole networks. networks_reference.py compares their values with the authors' formulas.
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -28,7 +28,7 @@ JobSpec r3gan_of(int resolution, int classes) {
   return job;
 }
 
-/// Leaves no weight at zero, where residual blocks begin.
+/// Sets all weights to nonzero values; residual blocks begin with zeros.
 void randomise(Network& network) {
   std::int32_t position = 0;
   for (const Network::NamedParameter& named : network.parameters()) {
@@ -49,7 +49,7 @@ TEST(R3gan, BoundsItsPicturesByNothing) {
   const at::Tensor images = generator.forward({{"noise", noise}}, {});
   const at::Tensor louder = generator.forward({{"noise", noise * 64.0}}, {});
   EXPECT_GT(louder.abs().max().item<float>(), 1.0F);
-  // Residual blocks begin as the identity, so everything is linear, and 64 is a power of two.
+  // Residual blocks begin as the identity, so the network is linear, and 64 is a power of two.
   EXPECT_TRUE(louder.equal(images * 64.0));
 }
 

@@ -36,7 +36,7 @@ double moment(const std::vector<double>& values, int order) {
   return sum / static_cast<double>(values.size());
 }
 
-/// Largest distance between the empirical distribution and `cdf` (Kolmogorov and Smirnov).
+/// Returns the largest distance of the empirical distribution from `cdf` (Kolmogorov, Smirnov).
 template <typename Cdf>
 double ks_distance(std::vector<double> values, const Cdf& cdf) {
   std::ranges::sort(values);

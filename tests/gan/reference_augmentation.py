@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""ADA's blits, colours and cutouts in PyTorch alone, for steps_reference.py.
+"""Computes ADA's blits, colours and cutouts in PyTorch alone, for steps_reference.py.
 
 Written after the paper (Karras et al., 2020, arXiv 2006.06676, appendix B) and the authors' code
-(github.com/NVlabs/stylegan2-ada-pytorch, training/augment.py), picture by picture: blits move whole pixels, which is what
-their resampling comes to.
+(github.com/NVlabs/stylegan2-ada-pytorch, training/augment.py), picture by picture. Blits move whole pixels, which equals
+the authors' resampling.
 """
 import math
 
 import torch
 from torch.nn import functional as F
 
-# In the order in which a sample has their numbers, four uniform and four normal ones each.
+# The order of a sample's numbers: each kind has four uniform and four normal ones.
 KINDS = ["flip", "turn", "shift", "scale", "rotation", "stretching", "late_rotation", "fine_shift", "brightness", "contrast",
          "luma_flip", "hue", "saturation", "filter", "noise", "cutout"]
 
 
 class Chance:
-    """The random numbers of one picture, and how likely what is drawn by them is."""
+    """Holds the random numbers of one picture, and the probabilities of its augmentations."""
 
     def __init__(self, numbers, strength):
         self.numbers, self.strength = numbers, strength
@@ -32,7 +32,7 @@ class Chance:
 
 
 def shifted(picture, right, down):
-    """What comes in is what lies beyond the edge in a mirror."""
+    """Moves a picture; mirrors it beyond its edges."""
     margin, side = max(abs(right), abs(down)), picture.shape[-1]
     wide = F.pad(picture[None], [margin] * 4, mode="reflect")[0] if margin else picture
     return wide[:, margin - down:margin - down + side, margin - right:margin - right + side]
@@ -50,7 +50,7 @@ def blitted(picture, chance):
 
 
 def around(axis, angle):
-    """Rodrigues' formula, as a homogeneous matrix."""
+    """Returns Rodrigues' formula as a homogeneous matrix."""
     x, y, z = axis
     crossing = torch.tensor([[0, -z, y], [z, 0, -x], [-y, x, 0]]).double()
     matrix = torch.eye(4).double()
@@ -98,7 +98,7 @@ DONE = {"blit": blitted, "color": recolored, "cutout": cut_out}
 
 
 def augmented(pictures, numbers, strengths):
-    """`strengths`: p times multiplier by kind."""
+    """Augments pictures. @param strengths  p times the multiplier, by kind"""
     rows = []
     for picture, own in zip(pictures, numbers):
         for kind, do in DONE.items():

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Steps that are taken wrongly in one point each, which steps_reference.py has to see: so its comparison looks at that point."""
+"""Defines steps with one mistake each. steps_reference.py must notice each of them, so its comparison covers that point."""
 import torch
 
 from reference_steps import Steps
 
-MISTAKES = {}  # by what is done: the case of steps_reference.py, and the steps
+MISTAKES = {}  # by description: the case of steps_reference.py, and the steps
 
 
 def mistake(case, what):
@@ -15,7 +15,7 @@ def mistake(case, what):
 
 
 class Instead:
-    """Draws, some of which are other tensors."""
+    """Replaces some of the draws by other tensors."""
 
     def __init__(self, draws, **others):
         self.draws, self.others = draws, others
@@ -71,7 +71,7 @@ class Ramps(Steps):
 
 
 def unscheduled(name):
-    """All but one of a network's schedules."""
+    """Keeps all but one of a network's schedules."""
     class Unscheduled(Steps):
         def __init__(self, job, *arguments):
             network = job["generator"]
@@ -144,7 +144,7 @@ class RampsByTheEnd(Steps):
 
 
 def as_if_in_each_step(name):
-    """A lazy penalty that does not stand for the steps between."""
+    """Applies a lazy penalty without the factor for its interval."""
     def carried_out(self, draws):
         self.interval = 1
         return getattr(Steps, name)(self, draws)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Steps of adversarial training in PyTorch alone, for steps_reference.py: passes, penalties, updates, averages.
+"""Runs steps of adversarial training in PyTorch alone, for steps_reference.py: passes, penalties, updates, averages.
 
 Written after the papers and the authors' code of R3GAN (R3GAN/Trainer.py, training/training_loop.py), StyleGAN2-ADA
-(training/loss.py, training/training_loop.py) and BigGAN (train_fns.py, utils.py), but for what is Gangway's own. The
-discriminator comes first in a step, lazy penalties last. Every pass draws its noise and its augmentations anew, penalties
-too. A schedule is where it will be at the end of the step. p moves one update of the discriminator behind those that it
-looks at, which are no lazy ones. Where the authors draw once for a batch from which layer on styles are mixed, each example
-has its own. Micro-batches of an update begin with the same statistics, which then move by their mean: a mean path length, the
-directions of spectral norms, and of batches those of the network that is updated.
+(training/loss.py, training/training_loop.py) and BigGAN (train_fns.py, utils.py), except for Gangway's own rules. The
+discriminator comes first in a step, lazy penalties last. Every pass, penalties included, draws new noise and augmentations.
+A schedule has its value at the end of the step. p changes after an update of the discriminator that follows the updates it
+depends on; lazy penalties do not count. The authors draw the first layer of mixed styles once per batch; here each example
+has its own. All micro-batches of an update begin with the same statistics, which then move by their mean. These are a mean
+path length, the directions of spectral norms, and BatchNorm's statistics of the updated network.
 """
 import math
 from collections import defaultdict
@@ -18,11 +18,11 @@ from torch.nn import functional as F
 from reference_augmentation import augmented
 
 MOMENTUM = {"running_mean": 0.1, "running_var": 0.1, "direction": 1.0, "path_length": 0.01}
-ROOT_FLOOR = 1e-12  # below the root of a path length, whose derivative is infinite at 0
+ROOT_FLOOR = 1e-12  # added to squared path lengths: the root's derivative is infinite at 0
 
 
 def place_of(name):
-    """Of a module's tensor, where layers are numbered as Gangway's blocks: "2/first.weight"."""
+    """Returns a module tensor's name, with layers numbered as Gangway's blocks: "2/first.weight"."""
     return name.removeprefix("layers.").replace(".", "/", 1)
 
 
@@ -36,7 +36,7 @@ def scheduled(base, schedule, images):
 
 
 class Draws:
-    """What one pass over a micro-batch has drawn and looked at."""
+    """Gives the random numbers of one pass over a micro-batch."""
 
     def __init__(self, sample, prefix, used):
         self.sample, self.prefix, self.used = sample, prefix, used
@@ -65,12 +65,12 @@ class Trained:
         return {**{key: parameter.detach() for key, parameter in self.parameters.items()}, **self.statistics}
 
     def forget_gradients(self):
-        """None is missing: what a penalty does not depend on has a gradient of zero."""
+        """Sets all gradients to zero: some parameters get none from a penalty."""
         for parameter in self.parameters.values():
             parameter.grad = torch.zeros_like(parameter)
 
     def parts(self):
-        """What sees statistics, by the beginning of their names."""
+        """Returns the modules with statistics, by the beginning of the statistics' names."""
         return {place_of(key + "."): part for key, part in self.module.named_modules() if hasattr(part, "seen")}
 
     def set_directions(self):
@@ -108,7 +108,7 @@ class Trained:
 
 
 class Steps:
-    """A training from state 0 of `sample`, with the draws that are there. `job`: as its file has it."""
+    """Trains from state 0 of `sample`, with its draws. @param job  as in its file"""
 
     def __init__(self, job, modules, sample):
         self.sample, self.used, self.training = sample, set(), job["training"]
@@ -171,7 +171,7 @@ class Steps:
         return (self.step + 1) * self.images_per_step
 
     def rates(self, network):
-        """lr and betas of an update."""
+        """Returns lr and betas of an update."""
         adam, schedule = network.settings["optimizer"]["adam"], network.settings.get("schedule", {})
         lazy = self.laziness(network)
         betas = [scheduled(beta, schedule.get(name, {}), self.images)
@@ -179,7 +179,7 @@ class Steps:
         return adam["lr"] * scheduled(1.0, schedule, self.images) * lazy, tuple(beta ** lazy for beta in betas)
 
     def laziness(self, network):
-        """StyleGAN2, appendix B: one update more in `interval` steps."""
+        """Corrects for one more update in `interval` steps (StyleGAN2, appendix B)."""
         interval = (self.lengths if network is self.generator else self.r1).get("interval", 1)
         between = interval * (1 if network is self.generator else self.repeats)
         return between / (between + 1) if interval > 1 else 1.0
@@ -196,7 +196,7 @@ class Steps:
         return min(decay, (1 + updates) / (10 + updates)) if ramp == "auto" else decay
 
     def adapt(self):
-        """Behind an update of the discriminator, which has told the signs of its logits."""
+        """Adapts p after an update of the discriminator, by the signs of its logits."""
         if not self.is_adaptive:
             return
         self.signs.append(torch.stack(self.told).mean().item())
@@ -212,14 +212,14 @@ class Steps:
 
     @staticmethod
     def add_orthogonal(network, beta):
-        """Brock et al., 2019, eq. 3."""
+        """Adds the gradient of Brock et al., 2019, eq. 3."""
         for name, parameter in network.parameters.items():
             if beta and name.endswith("weight") and parameter.dim() > 1:
                 rows = parameter.flatten(1)
                 overlap = (rows @ rows.T * (1 - torch.eye(len(rows)).double())).square().sum()
                 (beta * overlap).backward()
 
-    # What passes have in common.
+    # Parts of several passes.
 
     def fake_labels(self, draws):
         if not self.is_conditional:
@@ -244,7 +244,7 @@ class Steps:
         return {kind: self.strength * multipliers.get(kind, 1.0) for kind in self.augment["kinds"]}
 
     def shown(self, pictures, draws, which):
-        """As the discriminator is to see them."""
+        """Returns pictures as the discriminator sees them."""
         return augmented(pictures, draws["augment_" + which], self.strengths()) if self.augment else pictures
 
     def of_real(self, draws):
@@ -254,7 +254,7 @@ class Steps:
         return self.discriminator.module(self.shown(pictures, draws, "fake"), self.fake_labels(draws))
 
     def penalty(self, gamma, pictures, draws, which):
-        """On the gradient with respect to the pictures as they were, or as they are shown: training.augment.penalties."""
+        """Penalises the gradient by the pictures before or after augmentation: training.augment.penalties."""
         pictures = pictures.detach().requires_grad_(True)
         shown = self.shown(pictures, draws, which)
         if self.augment.get("penalties", "augmented") == "augmented":
@@ -265,7 +265,7 @@ class Steps:
         weight = gamma * scheduled(1.0, self.r1.get("schedule", {}), self.images) * self.interval
         return weight / 2 * gradient.square().sum([1, 2, 3]).mean()
 
-    # Passes, as Gangway calls them.
+    # Passes, by Gangway's names.
 
     def pass_real(self, draws):
         logits = self.of_real(draws)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensors for a reference in PyTorch (tests/gan/*_reference.py): collected by name, written as one
-// safetensors file in float64. Test programs, main thread.
+// Collects tensors by name for a reference in PyTorch (tests/gan/*_reference.py), and writes them
+// to one safetensors file in float64. Test programs, main thread.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace gangway::testing {
 
 class SampleTensors {
  public:
-  /// Keeps a copy.
+  /// Stores a copy.
   void add(const std::string& name, const at::Tensor& tensor) {
     kept_.push_back(tensor.detach().to(at::kDouble).contiguous().clone());
     const at::Tensor& held = kept_.back();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A sink for tests: sums of what networks' statistics were given.
+// A sink for tests that sums the values which networks add to their statistics.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ class StatisticSums final : public StatisticSink {
       found->second += value.detach();
     }
   }
-  /// Zeros where nothing was given.
+  /// Returns the sum; zeros if there were no values.
   [[nodiscard]] at::Tensor of(const Statistic& statistic) const {
     const auto found = sums_.find(&statistic);
     return found == sums_.end() ? at::zeros_like(statistic.running) : found->second;

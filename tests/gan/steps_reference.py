@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whole steps in PyTorch alone, in float64, against those that Gangway takes with the same draws.
+"""Compares whole steps in PyTorch alone, in float64, with Gangway's steps with the same draws.
 
     steps_reference.py STEP_SAMPLE [unittest arguments]
 
-A case is a job, as its file has it, and the networks of the other references that it trains. Compared is all that a step
-leaves: weights, averages, moments (of squares: their roots) and statistics, each by the largest value of its tensor. Then
-every mistake of reference_mistakes.py has to be seen in that comparison.
+A case is a job, as in its file, and the networks of the other references that it trains. The comparison covers a step's
+whole state: weights, averages, moments (of squares: their roots) and statistics, relative to a tensor's largest value. It
+must then notice every mistake of reference_mistakes.py.
 
-Adam's eps is large: with a small one the first updates are signs, and where a gradient is nearly zero rounding decides them.
-Seeds are such that no activation comes nearer to its kink than rounding could carry it over, which would change gradients by
-more than the bound; that distance is printed. Networks are as narrow as they may be, so that it takes few seeds to find one.
+Adam's eps is large. With a small one the first updates are signs, and rounding decides them where gradients are near zero.
+Seeds are chosen so that no activation is so near to its kink that rounding moves it across, which would change gradients by
+more than the bound. The test prints that distance. Narrow networks make such seeds frequent.
 """
 import json
 import math
@@ -32,7 +32,7 @@ from reference_mistakes import MISTAKES
 from reference_steps import Steps
 
 BOUND = 1e-5  # of a tensor's largest value
-LEAST = 0.1  # of the network's largest moment: what has less, as biases before BatchNorm, is measured by it
+LEAST = 0.1  # of the network's largest moment: errors of smaller moments are relative to this
 
 
 def trained(lr, betas, eps=0.01, **more):
@@ -102,7 +102,7 @@ CASES = {
 
 
 def kind_of(name):
-    """Weights, a moment or a statistic, and whose."""
+    """Returns the kind of a tensor: weights, a moment or a statistic, and its network."""
     parts = name.split("/")
     is_moment, last = parts[0].endswith("_optimizer"), name.replace("/", ".").rsplit(".", 1)[-1]
     is_statistic = last in ("path_length", "direction", "signs", "strength", "updates", "running_mean", "running_var")
@@ -114,7 +114,7 @@ def largest(values):
 
 
 def errors(found, expected):
-    """The largest by kind."""
+    """Returns the largest error by kind."""
     found, expected = [{name: value.sqrt() if "second_moment" in name else value for name, value in values.items()}
                        for values in (found, expected)]
     least, worst = {}, {}
@@ -129,7 +129,7 @@ def errors(found, expected):
 
 
 class Kinks:
-    """How near to their kinks activations come, as a share of the root of their mean square."""
+    """Measures the smallest distance of activations from their kinks, as a share of their root mean square."""
 
     def __enter__(self):
         self.nearest, self.plain = 1.0, {name: getattr(F, name) for name in ("relu", "leaky_relu")}
@@ -142,12 +142,12 @@ class Kinks:
             setattr(F, name, function)
 
     def looked_at(self, x):
-        away = x[x != 0].abs()  # what is exactly zero, as in a picture's square that is cut out, is so for both
+        away = x[x != 0].abs()  # exact zeros, as in a cutout, are zero in both
         self.nearest = min([self.nearest, *(away.min() / x.square().mean().sqrt()).reshape(-1).tolist()])
 
 
 class Sample:
-    """Of a case: what Gangway drew, and where it came to."""
+    """A case's draws and states from Gangway."""
 
     def __init__(self, name):
         steps, self.family, self.job, self.arguments = CASES[name]
@@ -176,13 +176,13 @@ class Reference(unittest.TestCase):
         cls.samples = {name: Sample(name) for name in CASES}
 
     def compare(self, sample, steps):
-        """The largest errors by kind."""
+        """Returns the largest errors by kind."""
         worst = {}
         while steps.step < sample.steps:
             steps.take()
             expected, found = steps.state(), sample.state(steps.step)
             self.assertEqual(found.keys(), expected.keys())
-            for network in ("generator", "discriminator"):  # has a gradient: else little would be compared
+            for network in ("generator", "discriminator"):  # gradients must not vanish, or little would be compared
                 self.assertGreater(max(largest(value) for name, value in expected.items()
                                        if name.startswith(f"{network}_optimizer/first_moment/")), 1e-4, network)
             for kind, error in errors(found, expected).items():

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""StyleGAN2's networks and path lengths in PyTorch alone, for networks_reference.py and steps_reference.py.
+"""Defines StyleGAN2's networks and path lengths in PyTorch alone, for networks_reference.py and steps_reference.py.
 
 Written after the paper (Karras et al., 2020, arXiv 1912.04958) and the authors' code
-(github.com/NVlabs/stylegan2-ada-pytorch, training/networks.py and loss.py). Here each example has weights of its own, in
-groups of one convolution, where Gangway scales what a convolution takes and gives; interpolation is by zeros between pixels
-and a sum over shifted maps. All in float64.
+(github.com/NVlabs/stylegan2-ada-pytorch, training/networks.py and loss.py). Here each example has its own weights, in
+groups of one convolution; Gangway scales a convolution's inputs and outputs instead. Interpolation puts zeros between
+pixels and sums shifted maps. All in float64.
 """
 import math
 
@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-ROUNDING = 1e-12  # of a network's largest gradient: what is below it stands for none, as path lengths' of the last biases
+ROUNDING = 1e-12  # of a network's largest gradient: smaller ones count as none, as the last biases' by path lengths
 TAPS = [1 / 8, 3 / 8, 3 / 8, 1 / 8]
 
 
@@ -25,7 +25,7 @@ def activated(x):
 
 
 def interpolated(x, before, after, gain=1.0):
-    """Padded by zeros, then summed under [1, 3, 3, 1] / 8 in both directions."""
+    """Pads by zeros, then filters by [1, 3, 3, 1] / 8 in both directions."""
     x = F.pad(x, [before, after, before, after])
     x = sum(tap * x[..., i:x.shape[-1] - 3 + i] for i, tap in enumerate(TAPS))
     return gain * sum(tap * x[..., i:x.shape[-2] - 3 + i, :] for i, tap in enumerate(TAPS))
@@ -39,7 +39,7 @@ def doubled(x):
 
 
 class Equal(nn.Module):
-    """A weight and a bias with equalised learning rate: dense, or a convolution where there is a kernel."""
+    """Holds a weight and a bias with equalised learning rate: dense, or with a kernel a convolution."""
 
     def __init__(self, inputs, outputs, kernel=None, bias=True, rate=1.0):
         super().__init__()
@@ -55,7 +55,7 @@ class Equal(nn.Module):
 
 
 class Mapping(nn.Module):
-    """Of noise, of labels, or of both."""
+    """Maps noise, labels, or both, to styles."""
 
     def __init__(self, noise, classes, features, layers):
         super().__init__()
@@ -77,7 +77,7 @@ class Mapping(nn.Module):
 
 
 def modulated(x, weight, factors, normalizes, stride=1):
-    """One convolution a group, whose weights are an example's own; transposed where `stride` is 2."""
+    """Convolves each group with its example's weights; transposed if `stride` is 2."""
     n, inputs, height, width = x.shape
     outputs, _, kernel, _ = weight.shape
     own = weight[None] * factors[:, None, :, None, None]  # [N, out, in, k, k]
@@ -124,7 +124,7 @@ class Picture(nn.Module):
 
 
 class Generator(nn.Module):
-    """Its layers are numbered as Gangway's blocks."""
+    """Numbers its layers as Gangway's blocks."""
 
     def __init__(self, widths, noise, channels, classes, layers, mixing=0.9, **_):
         super().__init__()

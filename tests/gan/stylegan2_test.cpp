@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// StyleGAN2's networks. What they compute is compared with PyTorch's modules in
-// tests/gan/networks_reference.py.
+// StyleGAN2's networks. tests/gan/networks_reference.py compares their values with PyTorch's
+// modules.
 #include <cmath>
 #include <vector>
 
@@ -37,7 +37,7 @@ JobSpec stylegan2_of(int resolution, int classes) {
   return job;
 }
 
-/// Random weights, also where networks begin at zero.
+/// Makes networks with random weights, also where training begins with zero.
 PerNetwork<Network> networks_of(const JobSpec& job) {
   PerNetwork<Network> networks = build_networks(job);
   std::int32_t position = 0;
@@ -107,7 +107,7 @@ TEST(Stylegan2, MixesTwoStylesInNineOfTenExamplesFromAnyPlaceButTheFirstOn) {
   for (std::size_t place = 1; place < begins.size(); ++place) {
     EXPECT_NEAR(begins[place], 0.9 / 7.0, 0.03) << place;
   }
-  EXPECT_TRUE(is_other.to(at::kInt).diff(1, 1).ge(0).all().item<bool>());  // it never ends again
+  EXPECT_TRUE(is_other.to(at::kInt).diff(1, 1).ge(0).all().item<bool>());  // to the end
   EXPECT_NEAR(is_other.any(1).to(at::kDouble).mean().item<double>(), 0.9, 0.02);
 }
 

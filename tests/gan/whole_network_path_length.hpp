@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Path length regularisation as its paper writes it (Karras et al., 2020, eq. 4), by autograd
-// through the whole network at once.
+// Path length regularisation after its paper (Karras et al., 2020, eq. 4), by autograd through the
+// whole network.
 #pragma once
 
 #include "gan/network.hpp"
@@ -10,7 +10,7 @@ namespace gangway::gan {
 
 struct WholePathLength {
   at::Tensor penalty;      ///< with graph
-  at::Tensor mean_length;  ///< without
+  at::Tensor mean_length;  ///< without graph
 };
 
 /// @param mean  the moving mean before @pre block 0 makes the styles

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The penalties as their papers write them, by autograd through the whole network at once, and the
-// block-by-block ones beside them.
+// Penalties after their papers, by autograd through the whole network, for comparison with those
+// computed block by block.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace gangway::gan {
 
-/// A scalar with graph; see PenaltyKind for the equations.
+/// Returns a scalar with graph; PenaltyKind has the equations.
 [[nodiscard]] inline at::Tensor whole_network_penalty(Network& discriminator, PenaltyKind kind,
                                                       double weight, const NamedTensors& in,
                                                       const ForwardContext& context) {
@@ -27,7 +27,7 @@ namespace gangway::gan {
   return ((squared_norms + kFloor).sqrt() - 1.0).square().mean() * weight;
 }
 
-/// Turns the weights to float64, where a difference of 1e-12 is no rounding.
+/// Converts the weights to float64, whose rounding errors are far below 1e-12.
 inline void make_double(Network& network, at::MemoryFormat format = at::MemoryFormat::Contiguous) {
   for (const Network::NamedParameter& named : network.parameters()) {
     const at::Tensor value = named.parameter->tensor.detach().to(at::kDouble);
@@ -47,7 +47,7 @@ inline void make_double(Network& network, at::MemoryFormat format = at::MemoryFo
   return gradients;
 }
 
-/// Of float64: each tensor to 1e-12 of its largest value.
+/// Compares float64 gradients: each tensor to 1e-12 of its largest value.
 inline void expect_same_gradients(Network& network, const std::vector<at::Tensor>& found,
                                   const std::vector<at::Tensor>& expected) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -57,7 +57,7 @@ inline void expect_same_gradients(Network& network, const std::vector<at::Tensor
   }
 }
 
-/// Expects of sweeps over the blocks the penalty and the gradients of the whole network.
+/// Expects equal penalty and gradients of the sweeps over blocks and of the whole network.
 /// @pre weights and images are float64
 inline void expect_penalty_of_whole_network(Network& network, PenaltyKind kind,
                                             const NamedTensors& in,

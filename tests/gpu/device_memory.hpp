@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory of one test on the device and beside it, and the fixture that skips where there is no GPU.
+// Memory of a test on the device and for copies, and a fixture that skips tests without a GPU.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace gangway {
 
-/// 0 where there is no device, no driver, or an unusable one.
+/// Returns 0 without a usable device and driver.
 [[nodiscard]] inline int num_devices() {
   int devices = 0;
   return cudaGetDeviceCount(&devices) == cudaSuccess ? devices : 0;
@@ -58,7 +58,7 @@ class DeviceArray {
   comm::CudaMemory memory_;
 };
 
-/// Host memory that the device copies from in the order of a stream.
+/// Host memory from which the device copies in the order of a stream.
 class PinnedFloats {
  public:
   explicit PinnedFloats(std::size_t count) : count_(count) {
@@ -73,7 +73,7 @@ class PinnedFloats {
   comm::PinnedMemory memory_;
 };
 
-/// A stream as a framework has it: not ordered behind the default one.
+/// Makes a stream as a framework does: not ordered after the default stream.
 [[nodiscard]] inline comm::CudaStream make_compute_stream() {
   cudaStream_t stream = nullptr;
   comm::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a test's stream");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Prints one line a CUDA device; exits with 77 where there is none. For tests/gpu/run.
+// Prints a line per CUDA device; exits with 77 if there is none. For tests/gpu/run.
 #include <fmt/format.h>
 
 #include "tests/gpu/device_memory.hpp"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What jobs can ask of a GPU beside a plain training, as steps of tests/gpu/run: numbers that host and device decide on together,
-the commands that look at a run, and networks and steps in Python. None of these rows is a time: the groups may run beside one another.
+"""GPU features beyond plain training, as steps of tests/gpu/run: figures on which host and device cooperate, commands that
+inspect a run, and networks and steps in Python. No row is a time measurement, so the groups may run in parallel.
 """
 import json
 import os
@@ -20,7 +20,7 @@ SAME = {  # keys that change no bit
     "a bound on the gradient's norm": (2, ("training.divergence.gradient_norm=100000",)),
     "device: auto": (1, ("numerics.device=auto",)),
 }
-ALIKE = {  # jobs of their own, on one worker and on two
+ALIKE = {  # separate jobs, on one and on two workers
     "fp16 with a loss scale": ("numerics.precision=fp16",),
     "fp16, clipping": ("numerics.precision=fp16", "generator.clip_norm=0.05", "discriminator.clip_norm=0.05"),
     "ADA": ("training.augment.policy=ada", "training.augment.kimg=5"),
@@ -68,7 +68,7 @@ def alike(trainings, *overrides, **environment):
 
 
 def parts(trainings):
-    """What the device says of its own time adds up to its step."""
+    """The device's own times add up to its step."""
     def show(bench):
         run = trainings.train(bench, 1, "training.kimg=12", "output.tick_kimg=4")
         tick = trainings.ticks(run)[-1]
@@ -82,7 +82,7 @@ def parts(trainings):
 
 
 def scored(trainings):
-    """On the GPU and on the CPU, which have other last bits."""
+    """Runs on the GPU and on the CPU, whose last bits differ."""
     def show(bench):
         run = trainings.train(bench, 1)
         told = [json.loads(trainings.ask(bench, "evaluate", run, "--json", "--device", device, "--samples", 500, "--real",
@@ -129,7 +129,7 @@ def planned(trainings):
 
 
 def out_of_memory(trainings):
-    """One line, which says what to try, and its exit code."""
+    """Expects one line with a remedy, and its exit code."""
     def show(bench):
         _, done = trainings.start(bench, 1, "model.width=512", "training.batch=131072", "training.microbatches=1")
         told = next((line for line in done.output.splitlines() if "out of memory" in line), "")
@@ -147,7 +147,7 @@ def doctor(trainings):
 
 
 def in_python(trainings, kind, *overrides):
-    """With the examples' files beside the job."""
+    """Runs with the examples' files beside the job."""
     def show(bench):
         for folder, name in (("python", "nets.py"), ("own-step", "r3gan.py")):
             (trainings.folder / name).write_text((SOURCE / "examples" / folder / name).read_text())
@@ -163,7 +163,7 @@ def in_python(trainings, kind, *overrides):
 
 
 def brought_python():
-    """The environment of commands where tests/gpu/pack.py has brought a Python. Libraries of its PyTorch come first."""
+    """Returns the environment of commands if tests/gpu/pack.py has brought a Python. Its PyTorch's libraries come first."""
     home = os.environ.get("GANGWAY_BROUGHT_PYTHON")
     if home is None:
         return {}
@@ -172,7 +172,7 @@ def brought_python():
 
 
 def captured(trainings, *overrides, **environment):
-    """Played and plain have one digest, on two workers too."""
+    """Replayed and plain steps have one digest, on two workers too."""
     def show(bench):
         run = trainings.train(bench, 1, "numerics.cuda_graph=on", *overrides, **environment)
         if said := trainings.said(run, "steps are not recorded"):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A job in miniature for tests of the reduction on GPUs: gradients that depend on update and
-// micro-batch alone, and what a plain host computation makes of them.
+// A small job for tests of the reduction on GPUs: gradients that depend only on update and
+// micro-batch, and the results of a plain host computation.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct GpuJob {
   double clip_norm = 0.0;
 };
 
-/// Of micro-batch `microbatch` in update `update`, from 1 on.
+/// Returns the gradient of `microbatch` in `update`, counted from 1.
 inline std::vector<float> leaf_gradient(const ArenaLayout& layout, int update, int microbatch) {
   std::vector<float> gradient(layout.size());
   const auto turn =
@@ -36,7 +36,7 @@ inline std::vector<float> leaf_gradient(const ArenaLayout& layout, int update, i
   return gradient;
 }
 
-/// The sum of the leaves of `subtree`, in tree order: what a worker's own accumulation gives.
+/// Returns the sum of the leaves of `subtree` in tree order, as a worker's accumulation does.
 inline std::vector<float> partial_gradient(const ArenaLayout& layout, int update,
                                            MicrobatchRange subtree) {
   std::vector<std::vector<float>> leaves;
@@ -59,7 +59,7 @@ inline std::vector<float> initial_weights(const ArenaLayout& layout) {
   return weights;
 }
 
-/// The numbers of one update; they differ from update to update.
+/// Returns the constants of one update; they differ between updates.
 inline UpdateConstants constants_of(int update) {
   return update_constants({.settings = {.lr = 1e-3 / update, .betas = {0.5, 0.99}},
                            .counts = {.updates = update - 1},
@@ -68,7 +68,7 @@ inline UpdateConstants constants_of(int update) {
                           0.1);
 }
 
-/// Trained by one host, without any transport.
+/// Results of one host without a transport.
 struct GpuJobResult {
   std::vector<float> weights, first, second, average;
   double squared_norm = 0.0;  ///< of the last update's mean gradient, if the job clips

@@ -11,7 +11,7 @@
 
 namespace gangway::comm {
 
-/// When the buckets of a phase are said to be ready.
+/// The times at which the buckets of a phase become ready.
 enum class BucketEvents { kEarly, kReversed, kAtTheEnd };
 
 class GpuNetwork {
@@ -21,7 +21,7 @@ class GpuNetwork {
     std::size_t num_buckets = 3;
     NcclOrder order = NcclOrder::kExact;
     WireType wire = WireType::kFloat32;
-    std::vector<int> hosts = {};  ///< by worker; empty: each its own
+    std::vector<int> hosts = {};  ///< by worker; empty: a host for each
   };
 
   GpuNetwork(NcclSession& session, const ArenaLayout& layout, const Setup& setup)
@@ -69,8 +69,8 @@ class GpuNetwork {
   [[nodiscard]] NcclReducer& reducer() { return *reducer_; }
   [[nodiscard]] const BucketPlan& plan() const { return plan_; }
 
-  /// Puts the gradients of `update` where `enqueue_gradients` copies from. @pre no copy is under
-  /// way
+  /// Writes the gradients of `update` to the memory that `enqueue_gradients` copies. @pre no copy
+  /// is way
   void compute_gradients(int update) {
     for (std::size_t i = 0; i < subtrees_.size(); ++i) {
       const std::vector<float> partial = partial_gradient(layout_, update, subtrees_[i]);
@@ -78,8 +78,7 @@ class GpuNetwork {
     }
   }
 
-  /// The part of a step that a framework would put on its stream: gradients arrive bucket by
-  /// bucket.
+  /// Puts a framework's part of a step on its stream: gradients arrive bucket by bucket.
   void enqueue_gradients(cudaStream_t compute, BucketEvents events) {
     reducer_->open();
     for (std::size_t position = 0; position < plan_.num_buckets(); ++position) {
@@ -93,16 +92,16 @@ class GpuNetwork {
     all_ready(compute);
   }
 
-  /// Says that the buckets that are not ready yet are.
+  /// Marks all remaining buckets as ready.
   void all_ready(cudaStream_t compute) {
     for (std::size_t bucket = 0; bucket < plan_.num_buckets(); ++bucket) {
       reducer_->bucket_ready(bucket, compute);
     }
   }
-  /// Lets later work on `stream` see the new weights.
+  /// Makes later work on `stream` see the new weights.
   void await(cudaStream_t stream) { reducer_->await_bucket(plan_.num_buckets() - 1, stream); }
 
-  /// One whole update, launched by this thread.
+  /// Runs one whole update, launched by this thread.
   void step(int update, cudaStream_t compute, BucketEvents events) {
     check(cudaStreamSynchronize(compute), "a test's step");
     compute_gradients(update);
@@ -112,7 +111,7 @@ class GpuNetwork {
     await(compute);
   }
 
-  /// Weights, whole on every worker; waits for `compute`.
+  /// Returns the whole weights; waits for `compute`.
   [[nodiscard]] std::vector<float> weights(cudaStream_t compute) const {
     std::vector<float> values(layout_.size());
     check(cudaStreamSynchronize(compute), "a test's step");

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""How tests/gpu/run keeps what it finds: each row is on the disk before the next step begins, and no step can take the
-others along: it may raise, fail or hang.
+"""Stores the results of tests/gpu/run: each row is on the disk before the next step begins. A step that raises, fails or hangs
+does not affect the others.
 """
 import ctypes
 import json
@@ -20,11 +20,11 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 class Skip(Exception):
-    """This machine lacks what a step needs."""
+    """This machine lacks a requirement of the step."""
 
 
 class Failure(Exception):
-    """What a step shows is not as it should be."""
+    """A step's result is wrong."""
 
 
 @dataclass
@@ -41,13 +41,13 @@ class Row:
 
 @dataclass
 class Step:
-    """One row. `show` returns a note, or a note and data; it raises Skip, Failure, or anything else."""
-    part: str     # A: what is told first
-    group: str    # what --parts may name instead
+    """Makes one row. `show` returns a note, or a note and data; it raises Skip, Failure, or any other exception."""
+    part: str     # A is reported first
+    group: str    # alternative name for --parts
     name: str
-    seconds: int  # that it takes, roughly
+    seconds: int  # rough duration
     show: Callable
-    needs: tuple = ()  # names of steps that have to have passed
+    needs: tuple = ()  # names of steps that must have passed
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Finished:
     seconds: float
 
     def require(self):
-        """@raise Failure with the last line that was said."""
+        """@raise Failure with the last line of the output"""
         if self.code != 0:
             lines = [line for line in self.output.splitlines() if line.strip()]
             raise Failure(f"exit code {self.code}: {lines[-1] if lines else 'said nothing'}")
@@ -65,7 +65,7 @@ class Finished:
 
 
 def descendants(pid):
-    """All processes below `pid`: launchers put their ranks into groups of their own."""
+    """Returns all processes below `pid`: launchers put their ranks into other process groups."""
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -80,7 +80,7 @@ def descendants(pid):
 
 
 def end_all_children():
-    """SIGKILL for everything that was started here and lives on; it is ours even where its parents are gone."""
+    """Kills all living processes that were started here, also orphans."""
     for _ in range(50):
         alive = descendants(os.getpid())
         for pid in alive:
@@ -97,21 +97,21 @@ def end_all_children():
 
 
 class Bench:
-    """Runs commands within what is left of the time, and keeps what they said where they fail."""
+    """Runs commands within the remaining time, and keeps the output of failed ones."""
 
     def __init__(self, folder, deadline_seconds, command_seconds=COMMAND_SECONDS):
         self.folder = Path(folder)
         self.end = time.monotonic() + deadline_seconds
         self.command_seconds = command_seconds
         self.data = {}  # of all rows so far, by name
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans come to us, and go with us
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans become children of this process
 
     def left(self):
         return self.end - time.monotonic()
 
     def run(self, command, stdin="", seconds=None, cwd=None, stop_at=None, **environment):
-        """Ends the command and all below it at its time. What it says goes through a file: a pipe would be held open by
-        ranks that hang. @param stop_at  of what was said so far: whether that is enough
+        """Ends the command and all processes below it at its deadline. Its output goes through a file, because hanging ranks would
+        keep a pipe open. @param stop_at  returns whether the output so far suffices
         """
         limit = max(1.0, min(seconds or self.command_seconds, self.left()))
         begin = time.monotonic()
@@ -144,16 +144,16 @@ class Bench:
 
 
 def surroundings():
-    """Of all commands: no network but the loopback is looked for, and mpirun may be root's."""
+    """Sets variables of all commands: only the loopback network, and mpirun may run as root."""
     return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "NCCL_DEBUG": "WARN",
             "NCCL_SOCKET_IFNAME": "lo", **os.environ}
 
 
 class Rows:
-    """rows.jsonl: one row a line, synced when it is made."""
+    """Writes rows.jsonl: one row a line, synced at once."""
 
     def __init__(self, file, goes_on, before=None):
-        """@param goes_on  with the rows that are there. @param before  a file of rows to begin with"""
+        """@param goes_on  with the existing rows. @param before  a file of rows to begin with"""
         self.file = Path(file)
         self.file.parent.mkdir(parents=True, exist_ok=True)
         if before is not None:
@@ -164,7 +164,7 @@ class Rows:
         self.made = []
 
     def read(self):
-        """A line that a kill has cut off counts for nothing."""
+        """A line that a kill has cut off does not count."""
         found = []
         for line in self.file.read_text().splitlines() if self.file.is_file() else []:
             try:
@@ -193,13 +193,13 @@ def make_row(step, bench):
         outcome, note = SKIPPED, str(reason)
     except Failure as failure:
         outcome, note = FAIL, str(failure)
-    except Exception as error:  # the step's own fault: the others go on
+    except Exception as error:  # an error of the step itself must not stop the others
         outcome, note = FAIL, f"{type(error).__name__}: {error}"
     return Row(step.name, outcome, round(time.monotonic() - begin, 2), " ".join(note.split())[:300], data)
 
 
 def take_steps(steps, bench, rows):
-    """Makes the rows of `steps` that are not there yet. Returns the steps for which there was no time."""
+    """Makes the missing rows of `steps`. Returns the steps for which there was no time."""
     passed = {row.name for row in rows.before if row.outcome == PASS}
     there = {row.name for row in rows.before}
     bench.data |= {row.name: row.data for row in rows.before}

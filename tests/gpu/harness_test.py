@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tests/gpu/run with stand-ins for its programs: whatever happens to one step, the rows of the others are there.
+"""Tests tests/gpu/run with stand-ins for its programs: a step's failure leaves the rows of the others.
 
     harness_test.py [unittest arguments]
 """
@@ -24,7 +24,7 @@ PATIENCE = 60  # seconds
 PASSES = "echo '[       OK ] Some.Test (1 ms)'"
 FAILS = "echo '[  FAILED  ] Some.Test (1 ms)'; exit 1"
 HANGS = "setsid sleep 600 & sleep 600"
-VISIT_SECONDS = 540  # that a run may take of a machine that is lent for a quarter of an hour, the start included
+VISIT_SECONDS = 540  # limit of a run on a machine that is lent for a quarter of an hour, including its start
 STEADY = """#!/bin/sh
 echo "$*" >> calls
 [ "$1" = digest ] && { echo 0123; exit; }
@@ -100,7 +100,7 @@ class Programs(unittest.TestCase):
                 os.kill(pid, signal.SIGKILL)
         self.assertEqual(self.outcomes(), [("random numbers", PASS)])
         with open(self.out / "rows.jsonl", "a", encoding="utf-8") as file:
-            file.write('{"name": "cut o')  # as a kill in the middle of a line leaves it
+            file.write('{"name": "cut o')  # a kill in the middle of a line
         self.program("gpu_slice_kernels", PASSES)
         done = self.run_harness("--parts", "kernels", "--resume")
         self.assertIn("1 pass", done.stdout)
@@ -150,7 +150,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(self.outcomes(), [("random numbers", PASS), ("fused update", PASS)])
 
     def test_measures_pytorch_and_keeps_what_it_says_of_kernels(self):
-        python = self.folder / "python"  # in the place of bench/ddp/worker.py's
+        python = self.folder / "python"  # instead of bench/ddp/worker.py's
         python.write_text("#!/bin/sh\ncat > /dev/null\necho ready\necho 2.5\necho ' 61.5 %   4 a_kernel'\n")
         python.chmod(0o755)
         script = (f"import runpy, sys; sys.argv = sys.argv[1:]; sys.executable = '{python}'; sys.path.insert(0, '{RUN.parent}'); "
@@ -206,7 +206,7 @@ class Packing(unittest.TestCase):
         brought = self.folder / "brought"
         pack.gather(brought, [Path("/bin/hostname")], None)
         self.assertEqual({file.name for file in (brought / "bin").iterdir()}, {"hostname", "mpirun", "orted"})
-        (self.folder / "python3").write_text("#!/bin/sh\necho /nowhere\n")  # a machine's, whose torch is asked for
+        (self.folder / "python3").write_text("#!/bin/sh\necho /nowhere\n")  # the machine's Python, which is asked for its torch
         (self.folder / "python3").chmod(0o755)
 
         def two_ranks():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Networks that are cut and apart on a GPU, as steps of tests/gpu/run: their digests, their losses, their memory."""
+"""Cut networks, and networks on separate workers, on a GPU, as steps of tests/gpu/run: digests, losses, memory."""
 import json
 import os
 import shutil
@@ -11,10 +11,9 @@ from harness import Failure, Skip, Step
 
 WORKER_LOST = 3
 TIMEOUT = 5  # seconds that a worker waits for another
-# Of jobs that lose no worker: a hang is shown with its place, and costs no second and third start.
+# For jobs that lose no worker: a hang reports its place at once, without further starts.
 ENDS_AT_ONCE = ("layout.timeout_seconds=20", "layout.restarts=0")
-# Which way tensors of passes go from worker to worker. Workers that share a GPU take the way through the hosts' memory
-# unless the job says nccl.
+# Ways of tensors between workers. Workers that share a GPU use the hosts' memory unless the job says nccl.
 STAGED, OVER_NCCL = "through memory of the hosts", "over NCCL"
 NCCL = "layout.transport=nccl"
 STAGES = ("layout.stages=2", NCCL)
@@ -30,7 +29,7 @@ DIVIDED = {
     "2 stages over NCCL on 4 workers": (4, OVER_NCCL, STAGES),
     "4 stages over NCCL": (4, OVER_NCCL, ("layout.stages=4", NCCL)),
 }
-CUT = {  # jobs with arithmetic of their own, so often in two stages; the first hung once, and came to its end 5 of 5 times since
+CUT = {  # jobs with other arithmetic, and their numbers of repeats in two stages; the first one hung once, so it runs twice
     "R1, clipping": (2, "training.r1.gamma=2", "model.activation=softplus", "generator.clip_norm=0.05",
                      "discriminator.clip_norm=0.05"),
     "gradient penalty": (1, "training.loss=wasserstein",),
@@ -40,7 +39,7 @@ CUT = {  # jobs with arithmetic of their own, so often in two stages; the first 
                   "training.path_length.weight=2", "training.path_length.interval=2"),
     "labels, dropout, bf16": (1, "model.classes=10", "model.dropout=0.3", "numerics.precision=bf16"),
 }
-LOSSES = {  # the dead first: who is named for them was wrong once
+LOSSES = {  # killed workers first, because their blame was wrong once
     "one of 2 stages is killed": (2, STAGES, signal.SIGKILL),
     "one of 2 networks apart is killed": (2, (*APART, NCCL), signal.SIGKILL),
     "one of 4 in 2 stages is killed": (4, STAGES, signal.SIGKILL),
@@ -73,7 +72,7 @@ def layout_steps(trainings):
 
 
 def divided(trainings, workers, way, *overrides):
-    """The job's reference with networks cut or apart, whose tensors go that way."""
+    """Trains the reference job with cut or separate networks, and tensors on that way."""
     def show(bench):
         expected = trainings.reference(bench)
         run = trainings.train(bench, workers, *overrides)
@@ -81,7 +80,7 @@ def divided(trainings, workers, way, *overrides):
         digest = trainings.digest(bench, run)
         if digest != expected:
             raise Failure(f"digest {digest}, one worker's is {expected}; the log says of the tensors: {said}")
-        if way not in said:  # where each worker has a GPU of its own nothing goes through the host
+        if way not in said:  # with a GPU per worker no tensor goes through the host
             raise (Skip if "over NCCL" in said else Failure)(f"tensors were to go {way}; the log says: {said}")
         return f"digest {digest}", {"digest": digest}
     return show
@@ -99,7 +98,7 @@ def moved(trainings):
 
 
 def cut(trainings, times, *overrides):
-    """A job of its own on one worker, and in two stages."""
+    """Trains a separate job on one worker and in two stages."""
     def show(bench):
         alone = trainings.digest_of(bench, 1, *overrides)
         for _ in range(times):
@@ -111,9 +110,9 @@ def cut(trainings, times, *overrides):
 
 
 def lost(trainings, workers, layout, how):
-    """The run says so, and ends as it should."""
+    """The run must name the loss, and end as expected."""
     def show(bench):
-        run, victim = f"lost{trainings.count}", workers  # the last: it is the other stage, or the other network
+        run, victim = f"lost{trainings.count}", workers  # the last worker has the other stage, or the other network
         lost_at = []
 
         def lose(said):
@@ -137,7 +136,7 @@ def lost(trainings, workers, layout, how):
 
 
 def memory_of_processes():
-    """MiB on the GPU, by process."""
+    """Returns MiB on the GPU, by process."""
     command = shutil.which("nvidia-smi")
     if command is None:
         return []
@@ -148,7 +147,7 @@ def memory_of_processes():
 
 
 def memory(trainings, workers, layout):
-    """What its processes take of the GPU at most, the contexts of CUDA included."""
+    """Returns the most GPU memory of its processes, including CUDA contexts."""
     def show(bench):
         most = []
 

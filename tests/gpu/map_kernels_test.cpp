@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the GPU makes of batches and maps has the bits of the same arithmetic on the host.
+// GPU kernels for batches and maps give the bits of the same arithmetic on the host.
 #include "gan/cuda/map_kernels.hpp"
 
 #include <bit>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A worker is lost in the middle of a reduction; the others must say so within the deadline. Under
-// `mpirun --enable-recovery`, one rank more than workers. tests/gpu/run counts the lines.
+// A worker is lost in the middle of a reduction; the others must report it within the deadline.
+// Under `mpirun --enable-recovery`, one rank more than workers. tests/gpu/run counts the lines.
 //
 //   nccl_abort die     the last worker ends by SIGKILL
 //   nccl_abort stop    the last worker goes silent
@@ -24,14 +24,14 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kTimeout{5};
 
-/// Where the coordinator and the silent worker stay until tests/gpu/run has heard the survivors; a
-/// minute at most.
+/// The coordinator and the silent worker wait here until tests/gpu/run has the survivors' lines, at
+/// most a minute.
 void fall_silent() {
   (void)alarm(60);
   (void)pause();
 }
 
-/// The line that tests/gpu/run waits for. @param step  that one worker is missing from
+/// Prints the line that tests/gpu/run awaits. @param step  a step in which one worker is missing
 void survive(const MpiSession& mpi, NcclSession& session, const std::function<void()>& step) {
   const auto begin = Clock::now();
   std::string failure;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How fast a network is reduced over NCCL, by size and manner; one line each, from worker 0. Under
+// Speed of a network's reduction over NCCL, by size and manner; one line each, from worker 0. Under
 // mpirun, one rank more than workers. Bus bandwidth: 2 (n - 1) / n times the gradient's bytes over
-// the time of gradients, update and weights together; for one worker the gradient's bytes alone.
+// the time of gradients, update and weights together; for one worker only the gradient's bytes.
 #include <algorithm>
 #include <chrono>
 #include <vector>
@@ -33,7 +33,7 @@ constexpr Manner kManners[] = {
      WireType::kFloat32},
 };
 
-/// Median seconds of one reduction whose gradients are there already.
+/// Returns the median seconds of one reduction whose gradients are ready.
 double seconds_of(NcclSession& session, const ArenaLayout& layout, const Manner& manner,
                   int num_workers) {
   GpuNetwork network(session, layout,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The reduction over NCCL, under mpirun with one rank more than workers. Every worker runs every
-// test, in step with the others, and compares with a plain computation on its host.
+// test, in step with the others, and compares its result with a plain computation on its host.
 #include <chrono>
 #include <cmath>
 #include <string>
@@ -20,14 +20,14 @@ namespace {
 using std::chrono_literals::operator""s;
 using Calls = NcclSession::Calls;
 
-const MpiSession* g_mpi = nullptr;  // GoogleTest makes the tests; main makes the session before it
-std::int64_t g_epoch = 0;           // every session is one of its own
+const MpiSession* g_mpi = nullptr;  // GoogleTest makes the tests, main() the session
+std::int64_t g_epoch = 0;           // every session has another one
 
 class NcclWorkers : public GpuTest {
  protected:
   NcclWorkers() : transport_(*g_mpi, ++g_epoch, [] {}) {}
 
-  /// True on all workers when `values` are worker 0's bits everywhere.
+  /// Returns true on all workers if `values` has worker 0's bits on each of them.
   [[nodiscard]] bool equal_everywhere(const std::vector<float>& values) {
     std::vector<float> first = values;
     const MessageTag tag{.epoch = transport_.epoch(), .network = 2, .kind = MessageKind::kGather};
@@ -83,8 +83,8 @@ TEST_F(NcclWorkers, ReduceToTheBitsOfOneHostWheneverBucketsAreReady) {
   session.finalize();
 }
 
-/// The routes' hosts are pretended, two workers to each, then all on one; what NCCL takes for hosts
-/// is another matter.
+/// The routes' hosts are emulated: two workers on each, then all on one. NCCL's own hosts are
+/// independent of them.
 TEST_F(NcclWorkers, ReduceByHostsToTheBitsOfOneHost) {
   NcclSession session(session_setup(transport_));
   const CudaStream compute = make_compute_stream();
@@ -150,7 +150,7 @@ TEST_F(NcclWorkers, ReduceTwoNetworksOverOneCommunicatorFromOneLane) {
       network->reducer().prepare(constants_of(update), compute.get());
       network->enqueue_gradients(compute.get(), BucketEvents::kEarly);
       lane.wake();
-      // The next network's phase is opened when this one is launched; the GPU may still be at it.
+      // The next network's phase opens when this one is launched; the GPU may still run this one.
       lane.wait(network->reducer());
       network->await(compute.get());
     }
@@ -192,7 +192,7 @@ TEST_F(NcclWorkers, AgreeWithEachOtherInNcclsOwnOrder) {
   const GpuJobResult expected(layout_, job);
   std::size_t far = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
-    // A gradient near zero may change its sign with the order: then Adam steps the other way.
+    // A different order may change the sign of a gradient near zero, and with it Adam's step.
     far += std::abs(weights[i] - expected.weights[i]) > 1e-4F ? 1U : 0U;
   }
   EXPECT_LE(far, weights.size() / 100);
@@ -236,7 +236,7 @@ TEST_F(NcclWorkers, NameTheWorkersThatDoNotCome) {
       EXPECT_THAT(failure.what(), testing::HasSubstr("rank 1"));
     }
   }
-  // All go on together: nobody ends MPI while another is still at this.
+  // A barrier: no worker may end MPI while another one is still in this test.
   EXPECT_TRUE(equal_everywhere({1.0F}));
 }
 
@@ -249,7 +249,7 @@ int main(int argc, char** argv) {
   gangway::comm::g_mpi = &session;
   int failed = 0;
   if (session.rank() != gangway::Rank(0)) {
-    GTEST_FLAG_SET(brief, session.rank() != gangway::Rank(1));  // one full report is enough to read
+    GTEST_FLAG_SET(brief, session.rank() != gangway::Rank(1));  // one full report
     failed = RUN_ALL_TESTS();
   }
   session.finalize(failed, std::chrono::seconds(30));

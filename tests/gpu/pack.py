@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Packs what a bare GPU machine lacks to run tests/gpu/run, into one archive that its Python opens (xz):
+"""Packs files that a bare GPU machine lacks for tests/gpu/run, into one archive that its Python opens (xz):
 
     tests/gpu/pack.py [--programs DIR...] [--images DIR] ARCHIVE        where the programs were built
     python3 -m tarfile -e ARCHIVE FOLDER && . FOLDER/env             there; then tests/gpu/run --parts visit FOLDER/bin
 
-The programs, the libraries that they load, and Open MPI's plugins and launcher are taken along, stripped; glibc's, LibTorch's
-and NVIDIA's libraries are not: those are there, at the same versions, beside python3's torch. FOLDER/env names what was brought
-ahead of an Open MPI of the machine's own, of which it changes nothing. With --images the training images of Fashion-MNIST, or
-of a folder like it. With --python the Python that runs this, and what its PyTorch has of Python, for jobs that name networks in
-it: where the machine's own is another version.
+The archive has the programs, their libraries, and Open MPI's plugins and launcher, stripped. It has no libraries of glibc,
+LibTorch and NVIDIA: the GPU machine has them at the same versions, with python3's torch. FOLDER/env puts the archive's files
+before the machine's own Open MPI, which stays unchanged. --images adds the training images of Fashion-MNIST, or of a similar
+folder. --python adds the running Python with its PyTorch's Python files, for jobs with networks in Python, if the machine's
+Python has another version.
 """
 import argparse
 import os
@@ -29,7 +29,7 @@ STARTED = ("gangway", "gangway-tools", "gangway-coordinator", "gangway-worker-cu
 LAUNCHERS = ("mpirun", "orted")
 THERE = re.compile(r"/(torch|nvidia)/|/cuda|/(libc|libm|libstdc\+\+|libgcc_s|libdl|libpthread|librt|libutil|libresolv"
                    r"|ld-linux-x86-64|libcuda|libnvidia-ml)\.so")
-# Of fast networks, and of OpenSHMEM: their libraries are many.
+# Plugins for fast networks and OpenSHMEM, which need many libraries.
 NEEDLESS = re.compile(r"ofi|ucx|usnic|psm|verbs|openib|portals|oshmem|spml|scoll|sshmem|memheap|atomic")
 ENVIRONMENT = """# Sourced on the machine with a GPU.
 gangway_brought=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -47,7 +47,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_plm=isolated OMPI_MCA_btl=self,vader,tcp OMPI_MCA_rmaps_base_oversubscribe=1
 [ ! -d $gangway_brought/images ] || export GANGWAY_FASHION_MNIST=$gangway_brought/images
 """
-# The rest of PyTorch is the machine's. Gangway takes for its own PyTorch the one beside whose Python libtorch_cpu.so lies.
+# The rest of PyTorch is the machine's. Gangway uses the PyTorch whose Python is beside libtorch_cpu.so.
 PYTHON_ENVIRONMENT = """
 export GANGWAY_BROUGHT_PYTHON=$gangway_brought/python
 gangway_packages=$GANGWAY_BROUGHT_PYTHON/lib/%(version)s/site-packages
@@ -62,25 +62,25 @@ if [ ! -e $gangway_packages/nvidia ]; then
 fi
 """
 PACKAGES = ("torch", "torchgen", "functorch", "sympy", "mpmath", "networkx", "jinja2", "markupsafe", "filelock", "fsspec")
-OF_TORCH = ("libtorch_python.so", "libshm.so")  # that go with a version of Python
+OF_TORCH = ("libtorch_python.so", "libshm.so")  # depend on the version of Python
 
 
 def libraries_of(file):
-    """What `file` loads and the other machine has not: the paths, by name."""
+    """Returns the libraries of `file` that the other machine lacks: paths by name."""
     said = subprocess.run(["ldd", file], capture_output=True, text=True, check=False).stdout
     found = dict(re.findall(r"^\s*(\S+) => (/\S+)", said, re.MULTILINE))
     return {name: path for name, path in found.items() if not THERE.search(path)}
 
 
 def folder_of_openmpi():
-    """Of Debian's plugins. @raise FileNotFoundError"""
+    """Returns Debian's plugins. @raise FileNotFoundError"""
     for folder in sorted(Path("/usr/lib").glob("*/openmpi/lib/openmpi3")):
         return folder
     raise FileNotFoundError("no plugins of Open MPI in /usr/lib/*/openmpi: ./launch/setup installs openmpi-bin")
 
 
 def gather(folder, programs, images):
-    """Lays out in `folder` what the archive will have."""
+    """Puts the archive's content into `folder`."""
     for part in ("bin", "lib", "plugins", "etc", "share"):
         (folder / part).mkdir(parents=True)
     taken = [*programs, *(Path(shutil.which(name)) for name in LAUNCHERS)]
@@ -107,7 +107,7 @@ def gather(folder, programs, images):
 
 
 def gather_python(folder):
-    """This interpreter as folder/python-base, an environment of it as folder/python."""
+    """Copies this interpreter to folder/python-base, and makes an environment of it in folder/python."""
     version = f"python{sysconfig.get_python_version()}"
     packages, stdlib = Path(sysconfig.get_path("purelib")), Path(sysconfig.get_path("stdlib"))
     base, ours = folder / "python-base", folder / "python/lib" / version / "site-packages"
@@ -146,7 +146,7 @@ def pack(folder, archive):
 
 
 def find_all(folders):
-    """What there is of the programs. @raise FileNotFoundError"""
+    """Returns the built programs. @raise FileNotFoundError"""
     found = {}
     for folder in folders or [None]:
         found = {**find_programs(folder), **found}

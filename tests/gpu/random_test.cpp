@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The GPU draws the bits that the CPU draws.
+// The GPU draws the CPU's bits.
 #include <array>
 #include <bit>
 #include <cmath>
@@ -118,7 +118,7 @@ TEST_F(GpuRandom, AugmentationIsThatOfTheCpuButForARounding) {
 
 TEST_F(GpuRandom, GradientsOfAugmentedPicturesAreSumsOfIntegers) {
   constexpr std::int64_t kValues = 100'000;
-  constexpr std::int64_t kPixels = 7;  // many meet in each
+  constexpr std::int64_t kPixels = 7;  // several values fall on each
   const ExactSums shape{.count = 2, .channels = 3, .num_values = kValues, .num_pixels = kPixels};
   std::vector<float> values(static_cast<std::size_t>(2 * 3 * kValues));
   std::vector<std::int64_t> index(static_cast<std::size_t>(2 * kValues));

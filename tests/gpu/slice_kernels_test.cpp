@@ -27,7 +27,7 @@ std::vector<float> scattered_values(std::uint64_t key, std::size_t elements) {
   return values;
 }
 
-/// One slice on the host and its copy on the device, M partials each of one micro-batch.
+/// One slice on the host and its copy on the device, with M partials of one micro-batch each.
 struct SlicePair {
   std::vector<std::vector<float>> partials;
   std::vector<DeviceArray<float>> device_partials;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tests/gpu/run shows, what tells most first."""
+"""Lists the steps of tests/gpu/run, the most informative ones first."""
 import importlib.util
 import os
 import re
@@ -17,7 +17,7 @@ SOURCE = Path(__file__).resolve().parents[2]
 PROGRAMS = ("gangway", "gpu_device_program", "gpu_random", "gpu_map_kernels", "gpu_slice_kernels", "gpu_nccl_reducer_test",
             "gpu_nccl_abort", "gpu_nccl_bandwidth")
 LAST = ("numerics.memory_format=channels-last",)
-BREADTH = {  # jobs whose arithmetic is another
+BREADTH = {  # jobs with other arithmetic
     "channels-last": LAST,
     "labels": ("model.classes=10",),
     "clipping": ("generator.clip_norm=0.05", "discriminator.clip_norm=0.05"),
@@ -36,7 +36,7 @@ MORE_BREADTH = {
     "bf16 wire": ("numerics.wire=bf16",),
     "NCCL's order": ("numerics.order=nccl",),
 }
-WAYS = {  # of computing; the first two say which memory format to choose
+WAYS = {  # of computing; the first two help to choose a memory format
     "channels-last": LAST,
     "contiguous": ("numerics.memory_format=contiguous",),
     "channels-last, plain launches": (*LAST, "numerics.cuda_graph=off"),
@@ -52,7 +52,7 @@ MORE_WAYS = {
     "contiguous, plain launches": ("numerics.memory_format=contiguous", "numerics.cuda_graph=off"),
     "channels-last, bf16, one batch of 256": ("numerics.precision=bf16", "training.microbatches=1"),
 }
-RIVALS = {  # PyTorch's steps and flags, and ours; each a whole step as a CUDA graph
+RIVALS = {  # PyTorch's steps and flags, and Gangway's; each is a whole step as a CUDA graph
     "fp32 in 4 pieces": (400, ("--microbatches", 4), ("numerics.memory_format=contiguous",)),
     "bf16 in 4 pieces": (1000, ("--microbatches", 4, "--autocast", "bf16"), ("numerics.precision=bf16",)),
     "bf16, one batch": (2500, ("--microbatches", 1, "--autocast", "bf16"),
@@ -60,11 +60,11 @@ RIVALS = {  # PyTorch's steps and flags, and ours; each a whole step as a CUDA g
 }
 SMOKE = "NCCL, 2 workers: reduce"
 SMOKE_KERNELS = (("random numbers", "gpu_random", 3), ("fused update", "gpu_slice_kernels", 5), ("maps", "gpu_map_kernels", 4))
-COMPILE_SECONDS = 150  # more than a command has otherwise
+COMPILE_SECONDS = 150  # more than other commands get
 
 
 def find_programs(folder):
-    """By name, what is built."""
+    """Returns the built programs by name."""
     named = os.environ.get("GANGWAY_BIN")
     places = [place for place in (folder, named and Path(named)) if place]
     places += [SOURCE / "build/release/bin", SOURCE / "build/release/tests"]
@@ -116,7 +116,7 @@ def first_steps(programs, trainings):
     return [*steps, Step("A", "sanitizer", "training under memcheck", 60, whole.under_sanitizer(trainings, sanitizer), first)]
 
 
-# --- D: a second visit, with time -------------------------------------------------------------------------------------
+# --- D: a second visit, with more time --------------------------------------------------------------------------------
 
 def more_steps(trainings):
     steps = [Step("D", "more-breadth", f"training: {name}", 20, whole.two_overlaps(trainings, *overrides))
@@ -128,7 +128,7 @@ def more_steps(trainings):
                                              seconds=COMPILE_SECONDS))]
 
 
-# --- E: speed beside PyTorch, in turns ----------------------------------------------------------------------------------
+# --- E: speed beside PyTorch, alternately -------------------------------------------------------------------------------
 
 def rival_steps(trainings):
     return [Step("E", "rivals", f"PyTorch with a CUDA graph: {what}", 75,
@@ -137,7 +137,7 @@ def rival_steps(trainings):
 
 
 def library_folders():
-    """Of LibTorch and what it loads."""
+    """Returns the libraries of LibTorch, and theirs."""
     torch = importlib.util.find_spec("torch")
     if torch is None or torch.origin is None:
         return []
@@ -146,7 +146,7 @@ def library_folders():
 
 
 def warm_libraries(bench):
-    """Gigabytes from a cold disk take longer than a worker's start may."""
+    """Reads gigabytes from a cold disk, which takes longer than a worker's start may."""
     files = [file for folder in library_folders() for file in folder.glob("lib*.so*") if not file.is_symlink()]
     if not files:
         raise Skip("no libraries of PyTorch found")
@@ -165,7 +165,7 @@ def warm_libraries(bench):
 
 
 def googletest(programs, name, workers=None, *flags):
-    """All tests of a program, under mpirun where there are workers."""
+    """Runs all tests of a program, under mpirun if there are workers."""
     def show(bench):
         return verdict(bench.run(command_of(programs, name, workers, "--gtest_color=no", *flags)))
     return show
@@ -184,7 +184,7 @@ def verdict(done):
 
 
 def command_of(programs, name, workers, *arguments):
-    """One rank more than workers: rank 0 idles, as the coordinator."""
+    """Starts one rank more than workers: rank 0 idles, as the coordinator."""
     if name not in programs:
         raise Skip(f"no {name} among the programs")
     if workers is None:
@@ -212,7 +212,7 @@ def sanitized(programs, sanitizer, tool):
 # --- B: several workers over NCCL ---------------------------------------------------------------------------------------
 
 def nccl_steps(programs, trainings):
-    """The first number of workers that fails ends it for those with more."""
+    """After the first failing number of workers, larger numbers are skipped."""
     alone = "NCCL, 1 worker: all tests"
     two = "training: 2 workers, overlap across"
     four = "training: 4 workers, overlap across"
@@ -250,7 +250,7 @@ def smoke(programs):
 
 
 def lost_worker(programs, workers, how):
-    """Every other one has to notice, say so, and get rid of NCCL's operations."""
+    """Each survivor must notice the loss, report it, and drop NCCL's operations."""
     def show(bench):
         command = command_of(programs, "gpu_nccl_abort", workers, how)
         command.insert(1, "--enable-recovery")
@@ -268,7 +268,7 @@ def lost_worker(programs, workers, how):
     return show
 
 
-# --- C: last or never. Workers that share a GPU take turns on it: their bandwidth means nothing ---------------------------
+# --- C: last or never. Workers that share a GPU alternate on it: their bandwidth means nothing ------------------------------
 
 def bandwidth_steps(programs):
     return [Step("C", "bandwidth", f"NCCL, {workers} workers: bandwidth" if workers > 1 else "NCCL, 1 worker: bandwidth", 60,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whole trainings on a GPU, as steps of tests/gpu/run: a folder with a job and its images, in which runs are made."""
+"""Whole trainings on a GPU, as steps of tests/gpu/run, in a folder with a job and its images."""
 import functools
 import gzip
 import json
@@ -21,7 +21,7 @@ REFERENCE = "training: 1 worker, overlap none"
 EAGER = "speed: PyTorch, eager fp32 in the same pieces"
 SETTLING_SECONDS = 2.0  # not measured
 ROUNDS = 3
-RUN_SECONDS = 10  # of a training that is measured in turns
+RUN_SECONDS = 10  # of a measured, alternating training
 JOB = """
 model: {family: dcgan, resolution: 32, width: 64, latent: 100}
 data: {source: "idx:%s"}
@@ -39,7 +39,7 @@ class Trainings:
 
     @functools.cached_property
     def folder(self):
-        """Made when the first training needs it: nothing is, where steps are only listed."""
+        """Is made when the first training needs it, because listing the steps must make nothing."""
         folder = Path(tempfile.mkdtemp(prefix="gangway-gpu-"))
         (folder / "job.yaml").write_text(JOB % self.images(folder))
         return folder
@@ -55,13 +55,13 @@ class Trainings:
         return self.image_folder
 
     def pixels(self):
-        """The file with the training images, for PyTorch."""
+        """Returns the file with the training images, for PyTorch."""
         assert self.folder
         return next(self.image_folder.glob("train-images-idx3-ubyte*"))
 
     def start(self, bench, workers, *overrides, run=None, before=(), seconds=None, stop_at=None,
               **environment):
-        """A run's name, and how it ended."""
+        """Returns a run's name and its end."""
         if self.gangway is None:
             raise Skip("no gangway among the programs")
         self.count += 1
@@ -70,7 +70,7 @@ class Trainings:
         return run, bench.run(command, seconds=seconds, cwd=self.folder, stop_at=stop_at, **environment)
 
     def train(self, bench, workers, *overrides, **how):
-        """The name of a run that came to its end. @raise Skip, Failure"""
+        """Returns the name of a run that succeeded. @raise Skip, Failure"""
         run, done = self.start(bench, workers, *overrides, **how)
         if re.search("Duplicate GPU", done.output):
             raise Skip("NCCL refuses several workers on this GPU")
@@ -78,7 +78,7 @@ class Trainings:
         return run
 
     def ask(self, bench, command, run, *flags):
-        """What another command of gangway says of a run. @raise Failure"""
+        """Returns another gangway command's output on a run. @raise Failure"""
         return bench.run([self.gangway, command, run, *flags], cwd=self.folder, seconds=30).require().output
 
     def digest(self, bench, run):
@@ -91,14 +91,14 @@ class Trainings:
         return self.digest(bench, self.train(bench, workers, *overrides, **how))
 
     def reference(self, bench):
-        """Of the job itself: of the row that showed it, or made now."""
+        """Returns the job's own digest, from its row or computed now."""
         return bench.data.get(REFERENCE, {}).get("digest") or self.digest_of(bench, 1, "layout.overlap=none")
 
     def folder_of(self, run):
         return next((self.folder / "runs").glob(f"*-{run}"))
 
     def said(self, run, words):
-        """The first line of the run's logs that has `words`, or None."""
+        """Returns the first line of the run's logs with `words`, or None."""
         for file in sorted(self.folder_of(run).rglob("*.log")):
             for line in file.read_text(errors="replace").splitlines():
                 if words in line:
@@ -127,7 +127,7 @@ def first(trainings):
 
 
 def equal_digest(trainings, workers, *overrides, **environment):
-    """Against the job's reference."""
+    """Compares with the job's reference."""
     def show(bench):
         expected = trainings.reference(bench)
         digest = trainings.digest_of(bench, workers, *overrides, **environment)
@@ -138,8 +138,8 @@ def equal_digest(trainings, workers, *overrides, **environment):
 
 
 def recorded(trainings, choice, *overrides, workers=1, layout=("layout.overlap=none",)):
-    """Steps are played, not only allowed to be, with the bits of one worker's plain ones. Eight steps: two plain, one
-    recorded, one computed both ways, four played."""
+    """Steps must really be replayed, with the bits of one worker's plain ones. Eight steps: two plain, one recorded, one
+    computed both ways, four replayed."""
     def show(bench):
         plain = trainings.digest_of(bench, 1, "numerics.cuda_graph=off", *overrides) if overrides else trainings.reference(bench)
         run = trainings.train(bench, workers, f"numerics.cuda_graph={choice}", *layout, *overrides)
@@ -153,7 +153,7 @@ def recorded(trainings, choice, *overrides, workers=1, layout=("layout.overlap=n
 
 
 def resumed(trainings):
-    """Stopped half way and gone on with, against one go."""
+    """Compares a run that is stopped half way and resumed with an uninterrupted one."""
     def show(bench):
         expected = trainings.reference(bench)
         half = trainings.train(bench, 1, "training.kimg=1")
@@ -165,8 +165,8 @@ def resumed(trainings):
 
 
 def two_overlaps(trainings, *overrides):
-    """A job of its own, on one worker, without overlap and recorded, with overlap and plain: deterministic, no wait is
-    missing, and no graph has kept what it should not."""
+    """Trains a separate job on one worker, recorded without overlap and plain with overlap. Equal digests show that no wait is
+    missing, and that no graph keeps old values."""
     def show(bench):
         digests = [trainings.digest_of(bench, 1, *overrides, f"layout.overlap={overlap}", f"numerics.cuda_graph={graph}")
                    for overlap, graph in (("none", "auto"), ("across", "off"))]
@@ -177,12 +177,12 @@ def two_overlaps(trainings, *overrides):
 
 
 def under_sanitizer(trainings, sanitizer):
-    """Two steps of a small job: every access of its kernels is checked."""
+    """Two steps of a small job, in which every access of its kernels is checked."""
     def show(bench):
         if sanitizer is None:
             raise Skip("no compute-sanitizer on this machine")
         small = ("model.width=8", "training.batch=16", "training.kimg=0.032", "layout.timeout_seconds=600")
-        # What libraries ask CUDA for, and do without where it says no, is no fault.
+        # Failed CUDA requests of libraries with a fallback are no errors.
         before = (sanitizer, "--target-processes", "all", "--report-api-errors", "no", "--error-exitcode", "9")
         _, done = trainings.start(bench, 1, *small, before=before)
         skip_where_sanitizer_cannot(done)
@@ -192,7 +192,7 @@ def under_sanitizer(trainings, sanitizer):
 
 
 def skip_where_sanitizer_cannot(done):
-    """Virtual machines may keep from it what it needs; and it is slow."""
+    """Virtual machines may lack its requirements, and it is slow."""
     if re.search(r"Device not supported", done.output):
         raise Skip("compute-sanitizer does not support this device here")
     if done.code == KILLED:
@@ -203,7 +203,7 @@ SHARES = ("exposed_percent", "host_wait_percent", "data_percent", "check_percent
 
 
 def rate_of_run(trainings, bench, overrides, seconds=None, **environment):
-    """Images a second of a run's steady part, over how many thousands, and where its time went; a run that its time has
+    """Returns images a second of a run's steady part, its thousand images, and its parts of time. A run that its deadline
     ended counts as far as it came."""
     run, done = trainings.start(bench, 1, "training.kimg=400", "output.tick_kimg=4", *overrides, seconds=seconds,
                                 **environment)
@@ -219,7 +219,7 @@ def rate_of_run(trainings, bench, overrides, seconds=None, **environment):
 
 
 def rate_of_pytorch(trainings, bench, steps, flags, seconds=None, **environment):
-    """Images a second of bench/ddp's worker on the GPU, alone; and what it says of kernels, by a line each."""
+    """Returns images a second of bench/ddp's worker alone on the GPU, and its lines on kernels."""
     batch = 256
     command = [sys.executable, SOURCE / "bench/ddp/worker.py", "--network", "dcgan", "--rank", 0, "--workers", 1,
                "--batch", batch, "--tuned", "--device", "cuda", "--images", trainings.pixels(), *flags]
@@ -246,7 +246,7 @@ def pytorch_speed(trainings, steps, *flags, seconds=None, **environment):
 
 
 def ratio(trainings, steps, flags, *overrides):
-    """Ours over PyTorch's, in turns."""
+    """Returns Gangway's rate over PyTorch's, measured alternately."""
     def show(bench):
         ours, theirs = [], []
         for _ in range(ROUNDS):

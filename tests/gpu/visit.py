@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What tests/gpu/run --parts visit shows on a machine that is there for ten minutes: what has been seen equal before in a
-minute, then what says what to do next.
+"""Steps of tests/gpu/run --parts visit, for a machine that is available for ten minutes: first known results for a minute, then
+steps that decide on the next work.
 """
 import re
 
@@ -11,16 +11,16 @@ from steps import SMOKE_KERNELS, googletest
 
 FP32 = ("--microbatches", 4, "--contiguous", "--graph")
 BF16 = ("--microbatches", 4, "--autocast", "bf16", "--graph")
-PLAIN = ("--deterministic", "--no-benchmark")  # what Gangway's default computes with
-MODE_B = {"TORCH_CUDNN_USE_HEURISTIC_MODE_B": "1"}  # Gangway's workers have cuDNN choose by it
-STREAMS = {  # PyTorch's steps: its best in fp32, and what micro-batches as branches of a graph gain there
+PLAIN = ("--deterministic", "--no-benchmark")  # equivalent to Gangway's default
+MODE_B = {"TORCH_CUDNN_USE_HEURISTIC_MODE_B": "1"}  # Gangway's workers set it for cuDNN
+STREAMS = {  # PyTorch's steps: its best in fp32, and the gain of micro-batches as branches of a graph
     "fp32, kernels timed": (FP32, {}),
     "fp32, deterministic": ((*FP32, *PLAIN), MODE_B),
     "fp32, deterministic, 4 streams": ((*FP32, *PLAIN, "--streams", 4), MODE_B),
     "bf16, deterministic": ((*BF16, *PLAIN), MODE_B),
     "bf16, deterministic, 4 streams": ((*BF16, *PLAIN, "--streams", 4), MODE_B),
 }
-NEXT = {  # ours, played
+NEXT = {  # Gangway's, replayed
     "fp32, contiguous": ("numerics.memory_format=contiguous",),
     "fp32, contiguous, in branches": ("numerics.memory_format=contiguous", "numerics.cuda_graph=branches"),
     "TF32, channels-last, in branches": ("numerics.precision=tf32", "numerics.cuda_graph=branches"),
@@ -28,7 +28,7 @@ NEXT = {  # ours, played
     "bf16 in 4 pieces, in branches": ("numerics.precision=bf16", "numerics.cuda_graph=branches"),
 }
 CONTIGUOUS = ("numerics.memory_format=contiguous",)
-BRANCHED = {  # jobs whose micro-batches are branches of a graph, beside the reference
+BRANCHED = {  # jobs with micro-batches as branches of a graph, beside the reference
     "as it is": (),
     "R1 in every other step on its way down, bf16": ("training.r1.gamma=1", "training.r1.interval=2", "numerics.precision=bf16",
                                                     "training.r1.schedule={decay: linear, final_factor: 0.1}"),
@@ -41,11 +41,11 @@ BRANCHED = {  # jobs whose micro-batches are branches of a graph, beside the ref
 EIGHT_BUCKETS = ("layout.buckets=8",)  # a network of this size has one on a GPU
 TRACED = "20:24"
 KERNELS_TOLD = 12
-RATE_SECONDS = 11  # of a training whose rate is measured
+RATE_SECONDS = 11  # of a measured training
 
 KILLED = [f"run: {what}" for what in LOSSES if what.endswith("killed")]
 CUT_FIRST = f"training in 2 stages over NCCL: {next(iter(CUT))}"
-# Groups and steps in the order in which they are taken.
+# The order of groups and steps.
 ORDER = ["warm", "smoke", whole.REFERENCE, "training: 2 stages over NCCL", CUT_FIRST, "branches", "next", "streams", "memory", "python",
          *KILLED]
 
@@ -68,7 +68,7 @@ def visit_steps(programs, trainings):
 
 
 def kernels(trainings):
-    """Traced steps are plain ones."""
+    """Traced steps are plain."""
     def show(bench):
         run = trainings.train(bench, 1, *CONTIGUOUS, "--trace", f"{TRACED},kernels", "training.kimg=8")
         said = trainings.ask(bench, "trace", run, "--top", KERNELS_TOLD, "--kernels")

@@ -14,8 +14,8 @@
 
 namespace gangway::comm {
 
-/// A new communicator for the workers of `transport`'s epoch. Where several share a GPU, NCCL takes
-/// them for workers of several hosts.
+/// Makes a new communicator for the workers of `transport`'s epoch. If several share a GPU, NCCL
+/// treats them as workers of several hosts.
 inline NcclSetup session_setup(Transport& transport,
                                NcclSession::Calls calls = NcclSession::Calls::kNonBlocking,
                                std::chrono::milliseconds timeout = std::chrono::seconds(30)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// training.augment: its keys, and what they ask of the rest of the job.
+// training.augment: its keys, and their rules with other keys.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What must hold about the data of a job, with the line that a person reads.
+// Rules on the data of a job, with their messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using testing::problems_of;
 using testing::spec_of;
 
-/// The complaint about a source of two sides that a CycleGAN is to learn from.
+/// Returns the complaint about a source of two sides for a CycleGAN.
 std::vector<std::string> problems_of_source(const std::string& source) {
   return problems_of("model: {family: cyclegan}\ntraining: {recipe: cyclegan}\ndata: {source: '" +
                      source + "'}");
@@ -103,7 +103,7 @@ TEST(DataRules, PicturesOfPicturesAreMadeOfNoNoise) {
       "training: {recipe: pix2pix}\ndata: {source: 'edges:fashion-mnist'}\nmodel: {family: unet, ";
   EXPECT_THAT(problems_of(job + "latent: 64}"),
               ElementsAre(HasSubstr("model.latent: has no meaning for training.recipe pix2pix")));
-  // Jobs were written down with the usual value: they are read, and have the fingerprint they had.
+  // Old job files with the usual value parse, and keep their fingerprint.
   EXPECT_THAT(problems_of(job + "latent: 100}"), ElementsAre());
 }
 

@@ -84,7 +84,7 @@ TEST(DryRun, EstimatesLessMemoryWithoutTheAverageAndOnMoreWorkers) {
   const MemoryEstimate four = estimate_memory(spec, 4);
   EXPECT_EQ(one.optimizer_bytes, 4 * four.optimizer_bytes);
   EXPECT_EQ(one.gradients_bytes,
-            3 * four.gradients_bytes);  // a stack of two partial sums over four micro-batches
+            3 * four.gradients_bytes);  // a stack of two partial sums for four micro-batches
   EXPECT_GT(one.weights_bytes,
             estimate_memory(spec_of("generator: {ema_kimg: 0}"), 1).weights_bytes);
   EXPECT_GT(one.total_bytes(), four.total_bytes());
@@ -209,7 +209,7 @@ TEST(DryRun, CountsOfWhatIsMadeAgainOneMicrobatchAndWhatCrossesCuts) {
   const std::string recompute = "layout.recompute=true";
   EXPECT_LT(activations(8, {recompute}), activations(8, {}) * 3 / 4);
   EXPECT_GT(activations(16, {recompute}), activations(8, {recompute}));
-  // Of one there is nothing to gain, and nothing is added.
+  // With one micro-batch recomputation saves nothing, and costs nothing.
   EXPECT_LE(activations(1, {recompute}), activations(1, {}));
 }
 

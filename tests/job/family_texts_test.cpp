@@ -14,8 +14,8 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 TEST(FamilyTexts, ComeFromTheTable) {
-  EXPECT_THAT(family_docs(), StartsWith("dcgan, convolutions"));
-  EXPECT_THAT(family_docs(), HasSubstr("; infogan, the networks of Lucic et al. (2018) after "));
+  EXPECT_THAT(family_docs(), StartsWith("- `dcgan`: convolutions"));
+  EXPECT_THAT(family_docs(), HasSubstr("\n- `infogan`: the networks of Lucic et al. (2018)"));
   EXPECT_THAT(allowed_resolutions(), StartsWith("32 or 64 for dcgan, 28 for infogan"));
   EXPECT_THAT(default_resolutions(), StartsWith("28 for infogan, "));
 }

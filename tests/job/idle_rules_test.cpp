@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Keys that would say nothing: one line each, with what would let them.
+// Keys without effect: each gets one line, which names the setting that would give it an effect.
 #include <string>
 #include <vector>
 
@@ -18,7 +18,7 @@ using testing::problems_of;
 
 struct Case {
   std::string key;
-  std::vector<std::string> with;  ///< what lets it
+  std::vector<std::string> with;  ///< setting that gives the key an effect
   std::string job = "model: {resolution: 32}";
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parsing in one line, for the tests of job/.
+// Calls of the parser for the tests of job/.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace gangway::testing {
 
-/// Sources with `text` as the file job.yaml.
+/// Returns sources with `text` as the file job.yaml.
 inline JobSources sources_of(std::string text, std::vector<std::string> overrides = {},
                              std::map<std::string, std::string> environment = {}) {
   JobSources sources;
@@ -26,7 +26,7 @@ inline JobSpec spec_of(std::string text, std::vector<std::string> overrides = {}
   return load_job(sources_of(std::move(text), std::move(overrides), std::move(environment))).spec;
 }
 
-/// The complaints; none for a job that is right.
+/// Returns the complaints; none for a valid job.
 inline std::vector<std::string> problems_of(std::string text,
                                             std::vector<std::string> overrides = {},
                                             std::map<std::string, std::string> environment = {}) {

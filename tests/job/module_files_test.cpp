@@ -24,14 +24,14 @@ using ::testing::HasSubstr;
 using testing::problems_of;
 using testing::spec_of;
 
-constexpr std::string_view kPng("\x89PNG\r\n\x1a\n");  // how one begins
+constexpr std::string_view kPng("\x89PNG\r\n\x1a\n");  // the signature of a PNG
 
 class ModuleFiles : public ::testing::Test {
  protected:
   [[nodiscard]] std::string path(const std::string& name) const {
     return (folder.path() / name).string();
   }
-  /// A job whose networks are classes of g.py and d.py of the folder.
+  /// Returns a job whose networks are classes of g.py and d.py of the folder.
   [[nodiscard]] std::string job(const std::string& more = "") const {
     return "model: {generator: '" + path("g.py") + ":G', discriminator: '" + path("d.py") + ":D'" +
            more + "}\n";
@@ -164,7 +164,7 @@ TEST_F(ModuleFiles, AreNoTorchScript) {
   };
   EXPECT_THAT(problems_of("model: {family: dcgan, width: 8, discriminator: d.pt}\n"),
               ElementsAre("job.yaml:1:34: " + refusal("discriminator", "d.pt")));
-  // As the job.yaml of a run has it.
+  // As a run's job.yaml names the files.
   const std::string hash(32, 'a');
   EXPECT_THAT(problems_of("model: {family: torchscript, generator: /g.pt, generator_hash: " + hash +
                           ", discriminator: /d.pt, discriminator_hash: " + hash + "}\n"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which jobs' steps are recorded as CUDA graphs; that they have the bits of plain ones is
-// tests/worker/step_graphs_test.cpp's.
+// The rules for recording a job's steps as CUDA graphs. tests/worker/step_graphs_test.cpp compares
+// the bits of recorded and plain steps.
 #include <string>
 #include <vector>
 

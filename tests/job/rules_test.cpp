@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What must hold between keys: one test a rule, with the line that a person reads.
+// Rules between keys: one test per rule, with its message.
 #include "job/rules/rules.hpp"
 
 #include <gmock/gmock.h>
@@ -201,7 +201,7 @@ TEST(Rules, StylesAreThoseOfAPicture) {
   EXPECT_THAT(problems_of("training: {style: {weight: 1}}"),
               ElementsAre("job.yaml:1:20: training.style.weight: has no meaning for "
                           "training.recipe adversarial (it has for style-transfer); leave it out"));
-  EXPECT_THAT(problems_of("model: {family: johnson}").size(), 1U);  // it has no discriminator
+  EXPECT_THAT(problems_of("model: {family: johnson}").size(), 1U);  // no discriminator
 }
 
 TEST(Rules, PatchesFillThePicture) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which key is meant, before its value is looked at.
+// Resolves the names of keys, before their values are read.
 #include "job/keys/settings.hpp"
 
 #include <gmock/gmock.h>

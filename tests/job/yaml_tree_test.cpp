@@ -47,7 +47,7 @@ TEST(YamlTree, RefusesAnchors) {
 }
 
 TEST(YamlTree, RefusesAliases) {
-  // An alias needs an anchor before it, which is met first; alone it is an error of the syntax.
+  // After an anchor the parser would stop at the anchor; without one, an alias is a syntax error.
   EXPECT_NE(only_problem("a: *x").find("1:4: not valid YAML"), std::string::npos);
 }
 

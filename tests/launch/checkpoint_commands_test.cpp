@@ -33,9 +33,9 @@ class CheckpointCommands : public ::testing::Test {
 
   struct Output {
     int code = 0;
-    std::string text;  ///< of an error: its message
+    std::string text;  ///< of an error its message
   };
-  /// `gangway checkpoints ARGUMENTS`; RUN stands for the run's directory.
+  /// Runs `gangway checkpoints ARGUMENTS`; RUN stands for the run's directory.
   [[nodiscard]] Output call(std::vector<std::string> arguments) const {
     for (std::string& word : arguments) {
       if (word.starts_with("RUN")) {

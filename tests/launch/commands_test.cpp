@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// What the command printed; its exit code must be 0.
+/// Returns the command's output; its exit code must be 0.
 std::string output_of(const std::vector<std::string>& arguments) {
   ::testing::internal::CaptureStdout();
   EXPECT_EQ(run_command_line(gangway_commands(), arguments, {}), 0);

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The steps of the container file that `gangway init docker` writes, one by one, where there is no container engine: each stage on a
-bare Debian (debootstrap), each RUN by chroot with the stage's folder and environment, each COPY from the files that git has; then a job
-of two workers as the user and by the command of the image.
+"""Executes the steps of `gangway init docker`'s container file without a container engine. Runs each stage on a bare Debian
+(debootstrap), each RUN by chroot with the stage's folder and environment, each COPY from git's files. Then runs a job of two
+workers as the image's user, by its command.
 
     GANGWAY_BIN=build/release/bin container_chroot.py [--mirror URL] [--bind PATH]... [--env NAME]...
 
-As root; half an hour and 12 GB of /tmp. --bind and --env: what this machine needs to reach its mirrors. Exit code 77: not root, or
-no debootstrap.
+As root; half an hour and 12 GB of /tmp. --bind and --env: paths and variables that this machine needs for its mirrors. Exit
+code 77: not root, or no debootstrap.
 """
 import argparse
 import json
@@ -25,11 +25,11 @@ import dockerfile_parse
 ROOT = Path(__file__).resolve().parents[2]
 GANGWAY = Path(os.environ.get("GANGWAY_BIN", ROOT / "build/release/bin")).resolve() / "gangway"
 STEP_HOURS = 2
-LAST_LINES = 60  # of a log, where a step fails
+LAST_LINES = 60  # of a failed step's log
 
 
 class Stage:
-    """A FROM and what follows it."""
+    """A FROM with its instructions."""
 
     def __init__(self, folder, options):
         self.folder = folder
@@ -58,7 +58,7 @@ class Stage:
             subprocess.run(["mount", "--bind", path, at], check=True)
 
     def run(self, words):
-        """As the stage's user, in its folder, with its environment and no other."""
+        """Runs a command as the stage's user, in its folder, with only its environment."""
         wanted = {**{name: os.environ[name] for name in self.options.env if name in os.environ}, **self.environment}
         inside = f"cd {shlex.quote(self.directory)} && exec {shlex.join(words)}"
         subprocess.run(["chroot", f"--userspec={self.user}:{self.user}", self.folder, "/usr/bin/env", "-i",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway doctor` beside a played nvidia-smi and a played measurement over NCCL.
+"""`gangway doctor` with emulations of nvidia-smi and of the NCCL measurement.
 
     GANGWAY_BIN=build/release/bin doctor_gpus.py [unittest arguments]
 """
@@ -32,7 +32,7 @@ class DoctorGpus(unittest.TestCase):
         self.folder = Path(tempfile.mkdtemp(prefix="gangway-test-"))
         self.addCleanup(shutil.rmtree, self.folder)
         for program in PROGRAMS.iterdir():
-            if program.name in ("gangway", "gangway-tools"):  # these look for the others beside themselves
+            if program.name in ("gangway", "gangway-tools"):  # these find the other programs in their folder
                 shutil.copy(program, self.folder)
             elif program.name != "gangway-bench-nccl":
                 (self.folder / program.name).symlink_to(program)

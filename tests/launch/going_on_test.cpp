@@ -31,7 +31,7 @@ TEST(RestartPolicy, EndsAfterThreeStartsInVainAndWaitsLongerBeforeEach) {
   EXPECT_EQ(book.lost(10), milliseconds(1000));
   EXPECT_TRUE(book.goes_on());
   EXPECT_EQ(book.lost(std::nullopt), milliseconds(2000));
-  EXPECT_FALSE(book.goes_on());  // should the next one be in vain
+  EXPECT_FALSE(book.goes_on());  // if the next start is in vain
   EXPECT_EQ(book.lost(10), std::nullopt);
   EXPECT_EQ(book.why_not(), "3 starts in a row have not got further than step 10");
 }
@@ -55,7 +55,7 @@ TEST(RestartPolicy, CountsAStepBackOnceAndNoneThatWasDecided) {
 
 class RecoveryTest : public ::testing::Test {
  protected:
-  /// A start has ended so. @param begun  nothing: it never trained
+  /// Ends a start. @param begun  nothing: it never trained
   Next after(ExitCode code, std::optional<std::int64_t> begun) {
     end_.exit_code = static_cast<int>(code);
     return recovery_.next(end_, {.run_id = {}, .incarnation = ++incarnation_, .begun = begun});
@@ -202,7 +202,7 @@ TEST_F(HostRosterTest, AsksNoHostThatIsNotNeeded) {
 
 class LineupsTest : public ::testing::Test {
  protected:
-  /// Waits 10 s each time. @param and_then  by number, from 1
+  /// Waits 10 s each time. @param and_then  called with the number of the wait, from 1
   HostAllocator::Wait wait(std::function<void(int)> and_then = [](int /*number*/) {}) {
     return [this, and_then = std::move(and_then)](const std::vector<std::string>& /*hosts*/) {
       now_ += std::chrono::seconds(10);
@@ -236,7 +236,7 @@ TEST_F(LineupsTest, TakeBackOnlyHostsThatAnswerAndKeepWantingTheOthers) {
   silent_ = {"b", "d"};
   ASSERT_TRUE(host_allocator_.after_loss(Rank(2), now_, wait()));
   EXPECT_EQ(host_allocator_.now().workers, 2);
-  now_ += HostRegistry::kWithoutAnswer;  // silence counts no longer: only answers do
+  now_ += HostRegistry::kWithoutAnswer;  // now only answers count
   const std::vector<Host> asked = host_allocator_.to_ask(now_);
   EXPECT_THAT(asked, ElementsAre(Host{"b", 1}, Host{"d", 1}));
   EXPECT_EQ(host_allocator_.heard(asked, {"b"}, now_), 3);

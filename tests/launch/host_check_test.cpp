@@ -46,8 +46,8 @@ TEST(HostCheck, RefusesOneSharedMemoryUnderTwoNames) {
   EXPECT_THAT(*line, ::testing::HasSubstr("hosts node-a and node-b share one /dev/shm"));
 }
 
-/// mpirun and timeout are scripts: the first starts no rank on a host that is called `bad`, the
-/// second ends nothing.
+/// mpirun and timeout are scripts: mpirun starts no rank on a host named `bad`, timeout ends no
+/// process.
 class SilentHosts : public ::testing::Test {
  protected:
   SilentHosts() : path_(std::getenv("PATH")) {
@@ -57,7 +57,7 @@ class SilentHosts : public ::testing::Test {
   }
   ~SilentHosts() override { ::setenv("PATH", path_.c_str(), 1); }
 
-  /// Notes its words, a line a call.
+  /// Writes a script that records its arguments, a line per call.
   void script(const std::string& name, const std::string& work) const {
     const auto file =
         bin_.write(name, fmt::format("#!/bin/sh\nprintf '%s\\n' \"$*\" >>{}/{}.calls\n{}\n",

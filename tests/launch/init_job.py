@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`gangway init job` on folders as people bring them: each job passes its dry run, and one is trained."""
+"""`gangway init job` on typical folders: each job passes its dry run, and one is trained."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ USAGE = 2
 
 
 def write_pictures(folder, count, mode="RGB", sides=(40, 90), labels=(), seed=1):
-    """Discs on a ground, of random colours, sizes and places; PNG and JPEG in turns."""
+    """Draws discs of random colours, sizes and places on a background, alternately as PNG and JPEG."""
     draw = random.Random(seed)
     for i in range(count):
         side = draw.randint(*sides)

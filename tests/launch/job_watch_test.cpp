@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
-/// A job of a coordinator and two workers, whose first rank comes half a second after mpirun.
+/// A job of a coordinator and two workers, whose first rank connects half a second after mpirun.
 class JobWatchTest : public ::testing::Test {
  protected:
   static constexpr WatchLimits kLimits{.silence = seconds(3)};
@@ -33,7 +33,7 @@ class JobWatchTest : public ::testing::Test {
     }
   }
   void pass(milliseconds time) { now_ += time; }
-  /// Time passes and the coordinator is heard.
+  /// Advances the clock with the coordinator's heartbeats.
   void pass_beating(milliseconds time) {
     for (; time > milliseconds(0); time -= milliseconds(500)) {
       pass(milliseconds(500));
@@ -95,7 +95,7 @@ TEST_F(JobWatchTest, NamesARankThatDiesBeforeAllHaveMet) {
 TEST_F(JobWatchTest, LeavesALostWorkerToACoordinatorThatRuns) {
   settle_all();
   watch_.gone(Rank(2), now_);
-  pass_beating(seconds(7));  // it may hear those who accuse first
+  pass_beating(seconds(7));  // the coordinator may wait for complaints first
   EXPECT_FALSE(check());
   pass_beating(seconds(1));
   EXPECT_THAT(reason(), HasSubstr("rank 2"));

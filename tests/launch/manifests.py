@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What `gangway init` writes is what Slurm's shell, Kubernetes and a builder of containers read.
+"""Files of `gangway init` are valid for Slurm's shell, Kubernetes and container builders.
 
     GANGWAY_BIN=build/release/bin manifests.py      with .venv's Python: PyYAML, dockerfile-parse
 """
@@ -27,8 +27,8 @@ RING = str(ROOT / "examples/ring8.yaml")
 RING_OF_FOUR = (RING, "training.microbatches=4")
 CONFIG = 2
 
-# Fields that there are, by kind of object. Of the MPIJob: manifests/base/kubeflow.org_mpijobs.yaml of
-# github.com/kubeflow/mpi-operator at caa3c47 (v2beta1); of the others: the core API, v1, as that file spells it out too.
+# Existing fields, by kind of object. MPIJob: manifests/base/kubeflow.org_mpijobs.yaml of
+# github.com/kubeflow/mpi-operator at caa3c47 (v2beta1). Others: the core API, v1, which that file repeats.
 FIELDS = {
     "MPIJob": {"apiVersion": str, "kind": str, "metadata": "Metadata", "spec": "MPIJobSpec"},
     "MPIJobSpec": {"slotsPerWorker": int, "runLauncherAsWorker": bool, "runPolicy": "RunPolicy", "mpiReplicaSpecs": "Replicas",
@@ -74,7 +74,7 @@ QUANTITY = re.compile(r"\d+(m|Mi|Gi)?")
 
 
 def faults(value, kind, place):
-    """Where `value` is not what FIELDS says of `kind`."""
+    """Returns the places where `value` differs from FIELDS of `kind`."""
     if isinstance(kind, list):
         return [f for i, one in enumerate(value) for f in faults(one, kind[0], f"{place}[{i}]")] if isinstance(
             value, list) else [f"{place}: no list"]
@@ -94,7 +94,7 @@ def faults(value, kind, place):
 
 
 def init(*words, code=0, folder=None):
-    """In this process: an interpreter takes a third of a second to start. What the program itself says: init_job.py."""
+    """Calls it in this process, because starting an interpreter takes a third of a second. init_job.py runs the program."""
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.chdir(folder or "."):
         try:
             command([*map(str, words)])
@@ -143,7 +143,7 @@ class Kubernetes(unittest.TestCase):
                 self.assertEqual({mount["name"] for mount in container["volumeMounts"]}, set(volumes))
 
     def test_a_restricted_namespace_takes_the_pods(self):
-        """kubernetes.io/docs/concepts/security/pod-security-standards, "Restricted"."""
+        """Checks kubernetes.io/docs/concepts/security/pod-security-standards, "Restricted"."""
         *_, job = self.documents(RING, "-n", "2")
         for replica in job["spec"]["mpiReplicaSpecs"].values():
             pod = replica["template"]["spec"]
@@ -212,7 +212,7 @@ class Slurm(unittest.TestCase):
         self.assertIn(f"\n#SBATCH --chdir={place}\n", text)
         self.assertIn("under Slurm: sbatch FILE\n", text)
         self.assertRegex(text, rf"(?m)^# Every node has to see, under the same names: .*ring8.yaml, {place}/photos.zip, {place}/runs$")
-        self.assertIn("\n#SBATCH --cpus-per-task=2\n", text)  # one computes, one decodes
+        self.assertIn("\n#SBATCH --cpus-per-task=2\n", text)  # one core computes, one decodes
         self.assertIn("--time 12:00:00 asks", text)
 
 
@@ -251,13 +251,13 @@ class Containers(unittest.TestCase):
             ["apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts", "--no-breaks",
              "--no-replaces", "--no-enhances", "--installed", *sorted(wanted)], capture_output=True, text=True, check=True)
         packages = {line for line in reached.stdout.splitlines() if line and line[0] not in " <"}
-        loaded = {}  # by a library's own name, who loads it
+        loaded = {}  # {library's name: programs that load it}
         for name in ("gangway", "gangway-coordinator", "gangway-worker", "gangway-model", "gangway-control", "gangway-tools"):
             said = subprocess.check_output(["ldd", Path(os.environ["GANGWAY_BIN"]) / name], text=True)
             loaded |= {os.path.basename(os.path.realpath(library)): name
                        for library in re.findall(r"=> (/\S+)", said) if "/.venv/" not in library}
         self.assertGreater(len(loaded), 20)
-        # A package may call /usr/lib by its other name, /lib.
+        # A package may name /usr/lib by its other name, /lib.
         said = subprocess.run(["dpkg", "-S", *(f"*/{library}" for library in loaded)], capture_output=True, text=True).stdout
         owners = {}
         for line in said.splitlines():

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether a machine is quiet, a child, a temporary folder.
+// The check for a quiet machine, child processes, temporary folders.
 #include <csignal>
 #include <cstdlib>
 #include <fstream>

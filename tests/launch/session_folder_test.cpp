@@ -23,7 +23,7 @@ TEST(HeldSessionFolder, IsThereUntilItsLastHolderEnds) {
   {
     const HeldSessionFolder second(folder);
     first.reset();
-    EXPECT_NE(::rmdir(folder.c_str()), 0);  // what launchers try at their ends
+    EXPECT_NE(::rmdir(folder.c_str()), 0);  // launchers try this at their end
     EXPECT_TRUE(fs::exists(folder));
   }
   EXPECT_FALSE(fs::exists(folder));

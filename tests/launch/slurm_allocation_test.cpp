@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// As Slurm 22.05 sets them in the script of `sbatch --nodes=2 --ntasks=5`.
+/// The variables of Slurm 22.05 in the script of `sbatch --nodes=2 --ntasks=5`.
 const Environment kFiveTasks{{"SLURM_JOB_ID", "42"},
                              {"SLURM_JOB_NODELIST", "node[1-2]"},
                              {"SLURM_NTASKS", "5"},
@@ -90,7 +90,7 @@ TEST(SlurmAllocation, WithoutTasksCountsCoresOrGpusByTheDevice) {
   EXPECT_EQ(gpus->counted, "GPUs");
   EXPECT_THAT(gpus->hosts, ElementsAre(Host{"node1", 4}, Host{"node2", 4}));
   environment.erase("SLURM_GPUS_PER_NODE");
-  environment["SLURM_GPUS_ON_NODE"] = "8";  // what --gres=gpu:8 sets
+  environment["SLURM_GPUS_ON_NODE"] = "8";  // from --gres=gpu:8
   EXPECT_THAT(find_slurm_allocation(environment, DeviceKind::kCuda)->hosts,
               ElementsAre(Host{"node1", 8}, Host{"node2", 8}));
 }

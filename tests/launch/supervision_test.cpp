@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whatever is lost, and when: world/world_test.cpp.
+// Single decisions of the supervisor. world/world_test.cpp has losses of all kinds at any moment.
 #include "launch/run/supervision.hpp"
 
 #include <csignal>

@@ -22,7 +22,7 @@ void make_older(const fs::path& folder, std::time_t seconds) {
   ASSERT_EQ(::utimensat(AT_FDCWD, folder.c_str(), times, 0), 0);
 }
 
-/// That of a process which is killed while it has it.
+/// Returns the folder of a process that was killed.
 fs::path left_by_a_killed_process() {
   int pipe_ends[2];
   EXPECT_EQ(::pipe(pipe_ends), 0);

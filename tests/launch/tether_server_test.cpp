@@ -28,7 +28,7 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kLimit{20'000};
 
-/// A server of two ranks that is served until something has come about.
+/// A server of two ranks; a test serves it until a condition holds.
 class TetherServerTest : public ::testing::Test {
  protected:
   void serve_until(const std::function<bool()>& condition) {
@@ -136,7 +136,7 @@ TEST_F(TetherServerTest, LetsRanksInWhileStrangersHoldMoreConnectionsThanItKeeps
   raise_open_files();
   besiege(1'500);
   const FileDescriptor first = connect(Rank(0));
-  besiege(1'500);  // of which none drives a rank out
+  besiege(1'500);  // they must not drive a rank out
   const FileDescriptor second = connect(Rank(1));
   EXPECT_EQ(server_.present().size(), 2U);
   EXPECT_TRUE(gone_.empty());

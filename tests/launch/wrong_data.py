@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Data that cannot be trained on, as people name it by mistake: each dry run ends in one line that says what to do."""
+"""Data that cannot be trained on, as users name them by mistake: each dry run ends in one line with a remedy."""
 
 import os
 import pathlib
@@ -27,7 +27,7 @@ def write_picture(path, mode="RGB", size=(32, 32), seed=0):
 
 
 def write_tars(folder):
-    """photos.tar, and what people make of such a file by mistake."""
+    """Makes photos.tar, and files that users mistake for it."""
     with tarfile.open(folder / "photos.tar", "w") as tar:
         tar.add(folder / "photos", "photos")
     whole = (folder / "photos.tar").read_bytes()
@@ -78,7 +78,7 @@ class WrongData(unittest.TestCase):
             self.assertNotIn("Placement", out)
 
     def test_settings_that_cannot_be_trained_on_end_in_one_line(self):
-        """The words of each reader: tests/data; of each rule: tests/job/rules_test.cpp."""
+        """tests/data has the words of each reader, tests/job/rules_test.cpp those of each rule."""
         for source, *says in (
                 ("images:nowhere", "nowhere", "check the path in data.source"),
                 ("images:words", "words: holds no .png, .jpg, .jpeg or .webp file", "check the path"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A recipe of a user's, with a loss of its own: the GAN in which both networks have one objective,
-// so that the generator makes log(1 - D) small (Goodfellow et al., 2014, eq. 1).
+// A user's recipe with its own loss: the GAN in which both networks have one objective, so that the
+// generator minimises log(1 - D) (Goodfellow et al., 2014, eq. 1).
 #include <span>
 #include <variant>
 #include <vector>

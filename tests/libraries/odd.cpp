@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A library with which much is wrong: its family is named as one of Gangway's, and its block does
-// not look at its spec.
+// A faulty library: its family has the name of a family of Gangway's, and its block ignores its
+// spec.
 #include <memory>
 
 #include "gan/library/library.hpp"

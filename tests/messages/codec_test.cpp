@@ -27,10 +27,10 @@ constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t kHugest = std::numeric_limits<std::uint64_t>::max();
 constexpr int kMany = std::numeric_limits<int>::max();
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-// Umlauts, a zero, and what is no UTF-8: names of files may be anything.
+// Umlauts, a zero byte and invalid UTF-8, because file names may have any bytes.
 const std::string kText = std::string("Größe 七 \n") + '\0' + "\xff\xfe";
 
-// Of each kind one without anything in it, and one or more with odd values.
+// Each kind has one empty message, and one or more with unusual values.
 
 std::vector<Message> samples_of_a_start() {
   const SnapshotId id{.step = 8, .incarnation = 3, .epoch = 2, .num_workers = 3};
@@ -183,7 +183,7 @@ std::vector<Message> samples() {
   return all;
 }
 
-/// The line of the refusal; empty where the bytes are a message.
+/// Returns the line of the refusal; empty if the bytes are a message.
 std::string refusal(std::string_view bytes) {
   try {
     (void)decode(bytes, Rank(3));
@@ -260,7 +260,7 @@ TEST(Codec, TakesGarbledBytesForAMessageOrRefusesThem) {
         char& byte = garbled.at(random() % garbled.size());
         byte = static_cast<char>(byte ^ (1 << (random() % 8)));
       }
-      refused += refusal(garbled).empty() ? 0 : 1;  // whatever else is thrown fails the test
+      refused += refusal(garbled).empty() ? 0 : 1;  // any other exception fails the test
     }
   }
   EXPECT_GT(refused, 1000);
@@ -285,7 +285,7 @@ TEST(Codec, RefusesNumbersOfMoreThan64Bits) {
   EXPECT_THAT(refusal(picture + nine + '\x01'), HasSubstr("(the number -1)"));
 }
 
-/// What a message says that is refused as this.
+/// A message, and the reason for which its codec refuses it.
 struct Refused {
   Message message;
   std::string why;
@@ -377,7 +377,7 @@ TEST(Codec, RefusesAPortThatIsNone) {
 }
 
 TEST(Codec, UnderstandsTheHelloAndTheStopOfOtherBuilds) {
-  // As protocol 14 has them: kind, epoch 0, then the first members.
+  // Protocol 14's layout: kind, epoch 0, then the first members.
   const std::string hello("\5Hello\0\x0e\1\4node\4boot\2ns\5\7\0\3cpu\5build", 36);
   const auto heard = [](const std::string& bytes) { return decode(bytes, Rank(1)).message; };
   const Hello whole{

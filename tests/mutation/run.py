@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Changes the code in one small place at a time, and looks whether a unit or fidelity test notices.
+"""Changes one small place of the code at a time, and checks that a unit or fidelity test notices.
 
     tests/mutation/run.py [--count 80] [--seed 1] [--skip 0] [--paths gan,worker,...] [--without torch,cuda] [--together]
 
-Works in a checkout of its own, build/mutation, of what is committed; so that it may be stopped and started again. Prints each
-mutant with its place and fate, and at the end how many were killed. One that does not compile counts for nothing. Half of them
-are from gan/ and worker/, unless --paths says where from. --without, as of launch/build, leaves out what links those, and its
-tests. Exit code 1 where fewer than 95 % were killed. Half a minute for most mutants, five for one that survives. One whose tests
-did not fail but ran out of their time is "late": a mutant that never ends, or a busy machine; it counts as killed.
+Works in its own checkout of HEAD, build/mutation. A stopped run can be started again. Prints each mutant with its place and
+fate, and at the end how many were killed. A mutant that does not compile is not counted. Half of the mutants are from gan/ and
+worker/, unless --paths names other folders. --without leaves out parts as launch/build does, with their tests. Exit code 1 if
+fewer than 95 % were killed. Most mutants take half a minute, surviving ones five minutes. A mutant whose tests ran out of
+time without a failure is "late" (an endless loop, or a busy machine); it counts as killed.
 """
 import argparse
 import itertools
@@ -24,14 +24,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TREE = ROOT / "build/mutation"
 BUILD = TREE / "build/release"
-# In turn from each.
+# Mutants are taken from these lists alternately.
 PATHS = (["gan", "worker/step", "worker/state"],
          ["comm/arena", "comm/reduce", "coordinator/core", "coordinator/resume", "checkpoint/format", "checkpoint/store",
           "checkpoint/snapshots", "pipeline", "job/keys", "job/rules", "job/file"])
 ENOUGH = 0.95
 LIMIT = 900  # seconds for all tests on one mutant
-NEAR_LIMIT = 120  # for the first ones: some mutants never end
-# What is replaced by what: in code, once.
+NEAR_LIMIT = 120  # seconds for the first tests: some mutants never end
+# Patterns and their replacements, applied once.
 CHANGES = [(re.compile(old), new) for old, new in (
     (r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),
     (r" \+ ", " - "), (r" - ", " + "), (r" \* ", " / "), (r" / ", " * "), (r" && ", " || "), (r" \|\| ", " && "),
@@ -39,10 +39,10 @@ CHANGES = [(re.compile(old), new) for old, new in (
     (r"(?<![\w.])1(?![\w.'])", "2"), (r"(?<![\w.])0(?![\w.'x])", "1"), (r"\bstd::min\b", "std::max"),
     (r"\bstd::max\b", "std::min"), (r"\.begin\b(?!\()", ".end"), (r"\.end\b(?!\()", ".begin"))]
 NO_CODE = re.compile(r"^\s*(//|#|using |namespace |static_assert|template|throw |fmt::format|\"|\}?$)|assert|fmt::format|\"")
-# These look at the text of the sources, at nothing that a mutant is in, or at what an earlier mutant may have left.
+# Tests that read only source texts, or state that an earlier mutant may have left.
 TEXT_TESTS = r"unit\.(format|documents|dependenc|quickstart_targets|thread_safety|shared_memory|gpu_harness|ledger)"
 ALL_TESTS = ("-L", "unit|fidelity")
-# What is built and asked first, by the first of these that a file is under; others: tests named after the folder.
+# Tests that are built and run first, by folder of the mutant; the default is the tests named after the folder.
 NEAR_TESTS = {"data": "data_test", "gan/evaluation": "gan_evaluation", "gan/pictures": "pictures_test",
               "gan/recipes": "gan_recipes",
               "gan": "gan_(random|networks|penalty|r3gan|gat|biggan|stylegan2|transfer|translation|progressive)",
@@ -60,14 +60,14 @@ def require(*words, where=TREE):
 
 
 def prepare(left_out, together):
-    """The checkout at this commit, built as it is."""
+    """Makes the checkout of this commit and builds it like this tree."""
     if not (TREE / ".git").exists():
-        require("git", "worktree", "add", "--force", "--detach", TREE, where=ROOT)  # it may have been removed by hand
+        require("git", "worktree", "add", "--force", "--detach", TREE, where=ROOT)  # a user may have removed the worktree by hand
     head = call("git", "rev-parse", "HEAD", where=ROOT).stdout.strip()
     require("git", "checkout", "--force", "--detach", head)
     if not (TREE / ".venv").exists():
         (TREE / ".venv").symlink_to(ROOT / ".venv")
-    # File by file, unless asked otherwise: what a mutant costs is the compilation of its file.
+    # Without unity builds, unless --together: a mutant costs the compilation of its file.
     require("cmake", "--preset", "release", f"-DGANGWAY_TOGETHER={'ON' if together else 'OFF'}",
             *(f"-DGANGWAY_WITH_{part.upper()}=OFF" for part in left_out.split(",") if part))
     require("ninja", "-C", BUILD)
@@ -76,7 +76,7 @@ def prepare(left_out, together):
 
 
 def places(paths):
-    """All (file, line number, change) that could be made."""
+    """Returns all (file, line number, change)."""
     for path in paths:
         for source in sorted(set((TREE / path).rglob("*.cpp")) - set((TREE / path).rglob("cuda/*"))):
             for number, line in enumerate(source.read_text().splitlines()):
@@ -96,7 +96,7 @@ def mutate(source, number, change):
 
 
 def outcome(*selection, limit=LIMIT):
-    """Of the selected tests: passed, killed, which is by one that fails, or late."""
+    """Runs the selected tests. Returns passed, killed (a test failed) or late."""
     words = ["ctest", "-j2", "--stop-on-failure", "-E", TEXT_TESTS, "-FA", ".", *selection]
     with subprocess.Popen(words, cwd=BUILD, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           start_new_session=True) as tests:
@@ -109,7 +109,7 @@ def outcome(*selection, limit=LIMIT):
 
 
 def near_tests(source):
-    """(regular expression of their names, Ninja's targets of their programs)"""
+    """Returns (regular expression of test names, Ninja targets of their programs)."""
     path = str(source.relative_to(TREE))
     names = next((names for folder, names in NEAR_TESTS.items() if path.startswith(f"{folder}/")), path.split("/")[0])
     listing = json.loads(call("ctest", "--show-only=json-v1", "-L", "unit", "-R", names, where=BUILD).stdout)
@@ -118,7 +118,7 @@ def near_tests(source):
 
 
 def fate(source):
-    """Of the mutant that is in the checkout now: stillborn, killed, late or survived."""
+    """Returns the fate of the checkout's mutant: stillborn, killed, late or survived."""
     names, programs = near_tests(source)
     if call("ninja", "-C", BUILD, *programs).returncode != 0:
         return "stillborn"
@@ -132,7 +132,7 @@ def fate(source):
 
 
 def in_turn(lists, seed):
-    """Of each list in a random order; first of each, then second of each..."""
+    """Shuffles each list. Yields the first item of each, then the second of each, and so on."""
     for one in lists:
         random.Random(seed).shuffle(one)
     return (item for items in itertools.zip_longest(*lists) for item in items if item)

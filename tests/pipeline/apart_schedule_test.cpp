@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Schedules of workers that hold different networks: exact lists of a small job, and what must hold
-// for all of them together.
+// Schedules of workers that hold different networks: exact lists of a small job, and properties of
+// all lists together.
 #include <map>
 #include <tuple>
 
@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// Generator and discriminator of `job` on the workers given.
+/// Places generator and discriminator of `job` on these workers.
 Layout groups_of(JobSpec job, int workers, const std::vector<int>& generator,
                  const std::vector<int>& discriminator, Overlap overlap = Overlap::kNone) {
   job.layout.overlap = overlap;

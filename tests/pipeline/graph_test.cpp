@@ -52,7 +52,7 @@ TEST(GradientFlow, GoesThroughJoinsToAllThatTheyTake) {
 }
 
 TEST(GradientFlow, EndsAtPenalties) {
-  // They look at values, and have a way of their own to the weights.
+  // Penalties use values only, and compute the gradients of the weights by themselves.
   const Pass pass{"p",
                   {Draw{.output = "noise"}, Application{kG, {{"noise", "noise"}}, "fake"},
                    Penalty{kD, "r1", 1.0, {{"image", "fake"}}}}};

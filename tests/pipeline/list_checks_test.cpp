@@ -49,7 +49,7 @@ struct CutLists {
   [[nodiscard]] std::vector<std::string> faults() const {
     return faults_of(lists, phases, layout, 0, kNetworkNames);
   }
-  /// The first of its kind in the second worker's list.
+  /// Returns the first instruction of its kind in the second worker's list.
   [[nodiscard]] std::vector<Instruction>::iterator first(Operation operation) {
     return std::ranges::find(lists[1], operation, &Instruction::operation);
   }
@@ -120,7 +120,7 @@ TEST(ListChecks, PassListsWhereALabelIsPutBesideTheNoiseAheadOfTheCut) {
   }
 }
 
-/// Its generator works twice in a pass, and between these the discriminator's trunk.
+/// The generator works twice in a pass, with the discriminator's trunk between.
 TEST(ListChecks, PassListsWhereWorkersWaitForOneAnotherWithinASegment) {
   JobSpec job = JobSpec::of(*recipe_named("vae-gan"));
   job.training.batch = 32;
@@ -157,7 +157,7 @@ TEST(ListChecks, RefuseToTrainByLists) {
 
 TEST(ListChecks, FindOneInstructionThatIsMissingTwiceOrElsewhere) {
   const CutLists sound;
-  // Sends may come later, and what only marks may be missing; whatever else, somebody sees it.
+  // Sends may come later, and markers may be missing. The checks must find every other change.
   std::size_t missed = 0;
   for (std::size_t i = 0; i < sound.lists[1].size(); ++i) {
     const Operation operation = sound.lists[1][i].operation;
@@ -174,7 +174,7 @@ TEST(ListChecks, FindOneInstructionThatIsMissingTwiceOrElsewhere) {
   EXPECT_LT(missed, sound.lists[1].size() / 4);
 }
 
-/// One of the numbers of an instruction that is of a micro-batch is another one's.
+/// Changes one number of an instruction of a micro-batch.
 void change_a_number(Instruction& at, int which) {
   switch (which) {
     case 0:
@@ -211,8 +211,8 @@ TEST(ListChecks, RefuseAThousandRandomChangesInEveryOrderAndPlacement) {
         std::vector<Instruction>& list = broken.lists[below(broken.lists.size())];
         const std::size_t at = below(list.size());
         const Instruction before = list[at];
-        // What marks, and waits for weights that nobody asks for before the next step, may be
-        // elsewhere.
+        // Markers may move, and so may waits for weights that no instruction uses before the next
+        // step.
         if (before.operation == Operation::kArm || before.operation == Operation::kAwait ||
             before.microbatch < 0) {
           continue;
@@ -258,7 +258,7 @@ TEST(ListChecks, WantEachBehindWhatItTakes) {
       const Instruction& one = sound.lists[1][i];
       CutLists early = sound;
       std::vector<Instruction>& list = early.lists[1];
-      if (one.operation == Operation::kForward) {  // before what was sent for it
+      if (one.operation == Operation::kForward) {  // before its input arrives
         const auto received = std::ranges::find_if(list, [&](const Instruction& at) {
           return at.operation == Operation::kReceive && at.phase == one.phase &&
                  at.pass == one.pass && at.microbatch == one.microbatch && at.node < one.node;
@@ -287,7 +287,7 @@ TEST(ListChecks, WantLeavesInAscendingOrder) {
   for (std::vector<Instruction>& list : lists.lists) {
     for (Instruction& one : list) {
       if (one.microbatch >= 0) {
-        one.microbatch = 2 - one.microbatch;  // all of them do the last one first
+        one.microbatch = 2 - one.microbatch;  // the last micro-batch comes first
       }
     }
   }

@@ -22,7 +22,7 @@ NetworkGroup on(std::vector<int> workers, int microbatches) {
   return {.workers = std::move(workers), .ranges = microbatch_ranges(microbatches, size)};
 }
 
-/// Images that the judge looks at together with real ones, and the maker compares with them.
+/// The judge sees generated and real images together; the maker compares both.
 Pass mixed_pass() {
   return {
       .name = "mixed",
@@ -60,7 +60,7 @@ TEST(PassShares, KnowFromWhomToWhomTensorsGo) {
   const auto edges = [&](int worker) {
     return PassShares(phases, Layout{on({0}, 2), on({1, 2}, 2)}, worker).edges();
   };
-  EXPECT_EQ(edges(0), (Edges{{0, 1}, {0, 2}, {1, 0}, {2, 0}}));  // tensors, and gradients back
+  EXPECT_EQ(edges(0), (Edges{{0, 1}, {0, 2}, {1, 0}, {2, 0}}));  // tensors, and their gradients
   EXPECT_EQ(edges(1), (Edges{{0, 1}, {1, 0}}));
   EXPECT_EQ(edges(2), (Edges{{0, 2}, {2, 0}}));
 }
@@ -92,14 +92,14 @@ TEST(PassShares, KnowWithWhomTensorsAreExchanged) {
 TEST(PassShares, CountTheirInstructions) {
   const std::vector<Phase> phases = phases_of(mixed_pass());
   const Pass& pass = phases.front().passes.front();
-  // Forward, send, gradient, backward; and receive, forward, backward, gradient.
+  // First worker: forward, send, gradient, backward. Second: receive, forward, backward, gradient.
   EXPECT_EQ(
       PassShares(phases, Layout{on({0}, 1), on({1}, 1)}, 0).of(0, 0, 0).num_instructions(pass), 4);
   EXPECT_EQ(
       PassShares(phases, Layout{on({0}, 1), on({1}, 1)}, 1).of(0, 0, 0).num_instructions(pass), 4);
 }
 
-/// Three takers of one tensor, in the order of networks.
+/// Returns a pass in which three networks take one tensor, in this order.
 Pass thrice_taken(const std::vector<NetworkId>& takers) {
   Pass pass{.name = "thrice",
             .nodes = {Draw{.output = "noise"}, Application{kMaker, {{"noise", "noise"}}, "fake"}}};
@@ -116,7 +116,7 @@ TEST(PassShares, RefuseASumThatWouldComeOutInAnotherOrder) {
     const std::vector<Phase> phases = phases_of(thrice_taken(takers));
     return PassShares(phases, Layout{on({0}, 1), on({1}, 1)}, 0).of(0, 0, 0).sends.size();
   };
-  // Backward: the last taker gives its gradient first.
+  // In the backward pass the last taker's gradient comes first.
   EXPECT_EQ(share({kMaker, kJudge, kJudge}), 1U);
   EXPECT_EQ(share({kMaker, kJudge, kMaker}), 1U);
   EXPECT_THROW((void)share({kJudge, kJudge, kMaker}), ConfigError);

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 constexpr NetworkId kFirst = kGenerator;
 constexpr NetworkId kSecond = kDiscriminator;
 
-/// A pass in which both networks have a part.
+/// Returns a pass of both networks.
 Pass judged_fakes() {
   return {"fake",
           {Draw{.output = "noise"}, Application{kFirst, {{"noise", "noise"}}, "fake"},
@@ -70,7 +70,7 @@ TEST(Phases, HarvestStatisticsOncePerApplicationOfATrainedNetwork) {
        {Reals{}, Application{kSecond, {{"image", "real"}}, "logits"}, Loss{"x", {"logits"}}}});
   phase.passes.push_back({"r1", {Reals{}, Penalty{kSecond, "r1", 1.0, {{"image", "real"}}}}});
   EXPECT_EQ(harvests_of(phase, kSecond), 2);
-  EXPECT_EQ(harvests_of(phase, kFirst), 0);  // applied, not trained
+  EXPECT_EQ(harvests_of(phase, kFirst), 0);  // applied, but not trained
 }
 
 TEST(Phases, CorrectTheOptimiserOnlyForALazyPhaseOfTheNetwork) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What holds for the schedule of every combination of loss, penalty, critic steps, interval and
+// Properties of the schedule for every combination of loss, penalty, critic steps, interval and
 // overlap.
 #include <algorithm>
 #include <array>
@@ -62,7 +62,7 @@ std::vector<Instruction> schedule_of(const Case& test) {
   return one_stage_schedule(gan::adversarial_phases(test.job), test.local, test.step, test.overlap);
 }
 
-/// The schedule without its waits, cut behind every exchange: one piece a repeat of a phase.
+/// Returns the schedule without waits, cut after every exchange: one piece per repeat of a phase.
 std::vector<std::vector<Instruction>> repeats_of(const std::vector<Instruction>& schedule) {
   std::vector<std::vector<Instruction>> pieces(1);
   for (const Instruction& instruction : schedule) {
@@ -151,7 +151,7 @@ TEST(ScheduleRules, NothingUsesANetworkWhoseExchangeIsUnderWay) {
   for_each_case([](const Case& test) {
     std::array<bool, 2> under_way{};
     if (test.overlap == Overlap::kAcross) {
-      under_way = {true, true};  // the step before may have left both
+      under_way = {true, true};  // the step before may have left both updates under way
     }
     for (const Instruction& instruction : schedule_of(test)) {
       bool& network = under_way.at(static_cast<std::size_t>(instruction.network));
@@ -244,8 +244,8 @@ TEST(ScheduleRules, BackwardFollowsTheForwardOfItsPass) {
 }
 
 TEST(ScheduleRules, WorkersDifferOnlyInTheirMicrobatches) {
-  // Joined in micro-batch order, the leaves of all workers are those of one worker that has
-  // everything.
+  // In micro-batch order, the leaves of all workers are the leaves of one worker that holds all
+  // micro-batches.
   for_each_case([](const Case& test) {
     const std::vector<Phase> phases = gan::adversarial_phases(test.job);
     const auto whole = repeats_of(one_stage_schedule(phases, {0, 4}, test.step, Overlap::kNone));

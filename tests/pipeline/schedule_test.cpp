@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The exact lists of the small jobs; what holds for all jobs is in schedule_rules_test.cpp.
+// Exact lists of small jobs. schedule_rules_test.cpp has the properties for all jobs.
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// The schedule as lines, "phase.repeat: what".
+/// Returns the schedule as lines, "phase.repeat: what".
 std::vector<std::string> lines(const JobSpec& job, MicrobatchRange local, std::int64_t step = 0,
                                Overlap overlap = Overlap::kNone) {
   std::vector<std::string> text;
@@ -128,7 +128,7 @@ TEST(Schedule, RecomputesNothingThatALaterPhaseTakesUp) {
         Operation::kRecompute, &Instruction::operation);
   };
   EXPECT_EQ(recomputed(false), 4);
-  // The generator's images of the discriminator's phase are those of its own: their graph is kept.
+  // With reused fakes the generator's graph is kept from the discriminator's phase.
   EXPECT_EQ(recomputed(true), 3);
 }
 

@@ -9,9 +9,9 @@
 
 namespace gangway::pipeline {
 
-/// Runs the lists of all workers of a generator and a discriminator side by side. Fails, and says
-/// who waits where, if some wait for each other for ever, or if something is sent that nobody
-/// takes.
+/// Runs the lists of all workers of a generator and a discriminator side by side. Fails at a
+/// deadlock, and names the waiting workers with their instructions. Fails if a sent tensor is
+/// never received.
 [[nodiscard]] ::testing::AssertionResult come_to_an_end(
     const std::vector<std::vector<Instruction>>& lists);
 

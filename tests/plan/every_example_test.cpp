@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every example, on every cluster that there is a file of: it is planned, and what the plan says
-// to run is a job.
+// Plans every example on every cluster file of examples/. The plan's command must be a valid job.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -32,7 +31,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   return files;
 }
 
-/// As if each parameter cost a nanosecond, there and back.
+/// Costs of a nanosecond per parameter, forward and backward.
 NetworkCost network_cost(const NetworkSpec& network, const Architecture& architecture) {
   const std::int64_t parameters = num_parameters(architecture);
   return {.name = network.name,
@@ -87,7 +86,7 @@ struct Example {
   JobSources sources;
 };
 
-/// As they are, and with as many micro-batches as more workers want.
+/// Returns each example as it is, and with the micro-batches that more workers need.
 std::vector<Example> examples() {
   std::vector<Example> all;
   for (const fs::path& file : files_in("examples")) {
@@ -100,7 +99,7 @@ std::vector<Example> examples() {
   return all;
 }
 
-/// A line as a shell takes it apart.
+/// Splits a line as a shell does.
 std::vector<std::string> shell_words(const std::string& line) {
   std::vector<std::string> words(1);
   bool is_quoted = false;
@@ -116,7 +115,7 @@ std::vector<std::string> shell_words(const std::string& line) {
   return words;
 }
 
-/// The command that the plan says to run, without its last line's "Run it: ".
+/// Returns the command after the "Run it: " of the plan's last line.
 std::vector<std::string> command_in(const std::string& text) {
   const std::string begin = "Run it: ";
   const std::size_t at = text.find(begin);
@@ -125,7 +124,7 @@ std::vector<std::string> command_in(const std::string& text) {
              : shell_words(text.substr(at + begin.size(), text.find('\n', at) - at - begin.size()));
 }
 
-/// The job is one that a dry run takes, and is laid out as the plan has it.
+/// Checks that a dry run accepts the job, and that its layout is the plan's.
 void expect_job(const JobSources& sources, const Candidate& candidate) {
   JobSpec job;
   ASSERT_NO_THROW(job = load_job(sources).spec) << ::testing::PrintToString(sources.overrides);

@@ -28,7 +28,7 @@ TEST(Predict, OneWorkerComputesEverythingAndUpdatesBothNetworks) {
   EXPECT_NEAR(one.images_per_second, 32.0 / one.step_seconds, 1e-6);
 }
 
-/// Of sample_job's networks, on one H100.
+/// Returns a cluster of one H100.
 Cluster gpu(const std::string& more = "") {
   return parse_cluster("nodes:\n  - {name: h100, speed: 400" + more + "}\n", "gpu.yaml");
 }
@@ -36,11 +36,11 @@ Cluster gpu(const std::string& more = "") {
 TEST(Predict, NoStepIsShorterThanItsLaunches) {
   const JobSpec job = sample_job(4);
   Profile profile = sample_profile(job);
-  constexpr double kTinySeconds = 1e-6;  // of a network that a core is done with in no time
+  constexpr double kTinySeconds = 1e-6;  // of a network that a core computes in almost no time
   for (InstructionCost& cost : profile.instructions) {
     cost.time.seconds = std::min(cost.time.seconds, kTinySeconds);
   }
-  // Of each block a kernel for the activation, and one for each tensor; both networks are alike.
+  // Each block has a kernel for the activation, and one per tensor; both networks are alike.
   std::size_t kernels = 0;
   const auto architectures = job.architectures();
   for (const BlockSpec& block : architectures[NetworkId{0}].blocks) {
@@ -71,7 +71,7 @@ TEST(Predict, WorkersShareMicrobatchesAndUpdates) {
 }
 
 TEST(Predict, WithinHidesWhatIsReadyBeforeTheLastBackwardEnds) {
-  // Of both networks the half of the update is ready in the middle of a backward of 2 ms.
+  // Half of each network's update is ready in the middle of a backward of 2 ms.
   const Prediction none = predicted(2, sample_cluster(1, 1), sample_whole(1, Overlap::kNone));
   const Prediction within = predicted(2, sample_cluster(1, 1), sample_whole(1, Overlap::kWithin));
   EXPECT_NEAR(none.step_seconds - within.step_seconds, 2 * 0.001, kTiny);
@@ -95,8 +95,8 @@ TEST(Predict, RecordedStepsHideNothingInAPhaseUnlessTheJobHasThem) {
 }
 
 TEST(Predict, AcrossHidesAnUpdateUnderWhatFollows) {
-  // The generator's under the discriminator's pass over real images, 3 ms; the discriminator's
-  // under the generator's forward, 1 ms; and within, 1 ms each.
+  // The generator's update hides under the discriminator's pass over real images, 3 ms. The
+  // discriminator's hides under the generator's forward, 1 ms. Within phases, each hides 1 ms.
   const Prediction across = predicted(2, sample_cluster(1, 1), sample_whole(1, Overlap::kAcross));
   EXPECT_NEAR(across.step_seconds, 2 * kMicrobatchSeconds + (4.0 - 1.0 - 1.0) * 1e-3, kTiny);
 }
@@ -110,8 +110,8 @@ TEST(Predict, WaitsForTheWorkerWithMoreToDoAndForTheSlowOne) {
 }
 
 TEST(Predict, CountsTheWireByHand) {
-  // Each of two hosts sends half of a network's gradients and half of its new weights: as many
-  // bytes as an arena. One after another without overlap: gradients, update, weights.
+  // Each of two hosts sends half of a network's gradients and half of its new weights: together as
+  // many bytes as an arena. Without overlap, gradients, update and weights follow one another.
   Cluster cluster = sample_cluster(2, 1);
   cluster.between.bytes_per_second = kArenaElements * 4.0 / 0.010;
   const Prediction two = predicted(2, cluster, sample_whole(2, Overlap::kNone));
@@ -164,8 +164,8 @@ TEST(Predict, BytesBetweenGpusAreThoseOfTheirRoutes) {
     return predict(planner.input(), sample_whole(8, Overlap::kNone, transport)).bytes_between_hosts;
   };
   const std::int64_t by_hosts = bytes(TransportKind::kAuto, "fp32");
-  // Seven slices of gradients and as many weights of eight workers, where two hosts send a half
-  // each of both.
+  // Flat NCCL: each of eight workers sends seven slices of gradients, and as many of weights. By
+  // hosts, each of two hosts sends half of both.
   EXPECT_EQ(bytes(TransportKind::kNccl, "fp32"), 7 * by_hosts);
   EXPECT_EQ(4 * bytes(TransportKind::kAuto, "bf16"), 3 * by_hosts) << "weights go whole";
 }
@@ -205,16 +205,16 @@ TEST(Predict, NeverBeatsTheBoundThatPrunes) {
 }
 
 TEST(Predict, CountsMemoryByHand) {
-  // Weights 1, one leaf on the stack of four micro-batches' three buffers, moments shared by two.
+  // Weights 1; a leaf on the stack of four micro-batches, 3 buffers; moments shared by two workers.
   const Prediction two = predicted(8, sample_cluster(2, 1), sample_whole(2));
   const std::int64_t arena = kArenaElements * 4;
   EXPECT_EQ(two.memory.arenas_bytes, 2 * (arena * (1 + 3) + arena * 2 / 2));
-  // Three micro-batches of points more than the profile's one.
+  // The profile has one micro-batch of points; this worker has three more.
   EXPECT_EQ(two.memory.total_bytes(), two.memory.arenas_bytes + two.memory.snapshots_bytes +
                                           kWorkerProgramBytes + 1230 + 3 * 8 * 2 * 4);
-  // In three slots each worker's half of weights and two moments of both networks.
+  // Three slots, each with the worker's half of weights and two moments of both networks.
   EXPECT_EQ(two.memory.snapshots_bytes, 2 * 3 * arena * (1 + 2) / 2);
-  // In shared memory, half of the other's sums is read as well.
+  // In shared memory, a worker also reads half of the other worker's sums.
   const Prediction shared = predicted(8, sample_cluster(1, 2), sample_whole(2));
   EXPECT_EQ(shared.memory.arenas_bytes, 2 * (arena * (1 + 3) + arena * 3 / 2));
 }

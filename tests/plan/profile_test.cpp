@@ -73,12 +73,12 @@ TEST(Profile, TimingIsMedianAndHalfTheQuartilesDistance) {
 TEST(ProfileText, SetsBlocksBesideTheWhole) {
   const JobSpec job = sample_job(2);
   const std::string text = profile_text(sample_profile(job), gan::phases_of(job), job);
-  // Two blocks, 0.5 ms each; of data nobody wants the first one's input gradient.
+  // Two blocks of 0.5 ms each. No pass needs the first block's input gradient for real data.
   EXPECT_THAT(text, ContainsRegex("discriminator real: discriminator forward +1.000 \\+- 0.000 +"
                                   "1.000 +1.00"));
   EXPECT_THAT(text, ContainsRegex("discriminator real: discriminator backward +2.000 \\+- 0.000 +"
                                   "1.500 +0.75"));
-  // Towards the generator: input gradients alone.
+  // Towards the generator only input gradients are needed.
   EXPECT_THAT(text, ContainsRegex("generator generate: discriminator backward +2.000 \\+- 0.000 +"
                                   "1.000 +0.50"));
 }

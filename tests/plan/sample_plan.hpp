@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A job with a profile whose figures are round, so that predictions can be counted by hand.
+// A job with a profile of round figures, so that tests can compute predictions by hand.
 #pragma once
 
 #include <functional>
@@ -12,34 +12,34 @@
 
 namespace gangway::plan {
 
-/// Toy points; as many micro-batches as asked for.
+/// Returns a job on toy points with so many micro-batches.
 [[nodiscard]] JobSpec sample_job(int microbatches, const std::vector<std::string>& more = {});
 
-/// Of `job`, whose instructions take so long, without networks and blocks.
+/// Returns a profile of `job` whose instructions take so long, without networks and blocks.
 [[nodiscard]] Profile bare_profile(const JobSpec& job,
                                    const std::function<double(pipeline::Operation)>& seconds);
-/// Of that job: a forward 1 ms, a backward 2 ms, nothing else of a micro-batch; both networks have
-/// two blocks that cost alike, arenas in two buckets, and an update of 4 ms.
+/// Returns a profile with forwards of 1 ms, backwards of 2 ms, and no other work of a micro-batch.
+/// Both networks have two blocks of equal cost, arenas in two buckets, and an update of 4 ms.
 /// Adding and waking cost nothing.
 [[nodiscard]] Profile sample_profile(const JobSpec& job);
 
-/// One micro-batch through a step of the sample job: 5 forwards, 4 backwards.
+/// One micro-batch in a step of the sample job: 5 forwards, 4 backwards.
 inline constexpr double kMicrobatchSeconds = 0.013;
-/// A whole network by one worker; there are two in a step.
+/// One worker updates a whole network; a step has two updates.
 inline constexpr double kUpdateSeconds = 0.004;
 
-/// Of each network: 24 blocks, which 2, 3, 4, 6 and 12 workers share evenly.
+/// Each network has 24 blocks, which 2, 3, 4, 6 and 12 workers share evenly.
 inline constexpr std::int64_t kArenaElements = 24 * 4096;
 
-/// `nodes` alike, whose links cost nothing.
+/// `nodes` equal nodes, whose links cost nothing.
 [[nodiscard]] Cluster sample_cluster(int nodes, int devices);
 
-/// The sample job data parallel.
+/// The sample job, data-parallel.
 [[nodiscard]] Candidate sample_whole(int workers, Overlap overlap = Overlap::kAcross,
                                      TransportKind transport = TransportKind::kShm);
-/// In rows of two stages, both networks cut behind their first block.
+/// Rows of two stages; both networks are cut after their first block.
 [[nodiscard]] Candidate sample_stages(int workers);
-/// One worker for each of the networks.
+/// One worker for each network.
 [[nodiscard]] Candidate sample_apart();
 
 [[nodiscard]] std::unique_ptr<Planner> sample_planner(int microbatches, const Cluster& cluster);

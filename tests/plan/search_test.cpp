@@ -150,7 +150,7 @@ TEST(Search, SaysOfWholeNetworksThatTheyHoldAsMuchWhereActivationsAreMadeAgain) 
   again.choice.recompute = true;
   const Prediction made = predict(planner->input(), again);
   EXPECT_EQ(kept.memory, made.memory);
-  // Forwards that have a backward: of the discriminator's three and of one of the generator's.
+  // Recomputed forwards: three of the discriminator and one of the generator.
   EXPECT_NEAR(made.step_seconds - kept.step_seconds, 2 * 4 * 0.001, 1e-9);
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tests/python/nets.py imports from its own folder."""
+"""A layer that tests/python/nets.py imports from its own folder."""
 from torch import nn
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Networks that tests/python/python_block_test.cpp trains through Gangway, and tests/python/plain.py by PyTorch alone."""
+"""Networks that python_block_test.cpp trains through Gangway, and plain.py by PyTorch alone."""
 import random
 
 import numpy
@@ -26,7 +26,7 @@ class Generator(nn.Module):
 
 
 class Discriminator(nn.Module):
-    """pictures [N, 1, 32, 32] -> logits [N, 1], with a norm of each kind, and dropout"""
+    """pictures [N, 1, 32, 32] -> logits [N, 1]; has a norm of each kind, and dropout"""
 
     def __init__(self):
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The same loss as in tests/python/python_block_test.cpp by PyTorch alone: exit code 1 unless all bits are equal.
+"""Computes the loss of tests/python/python_block_test.cpp by PyTorch alone: exit code 1 unless all bits are equal.
 
     plain.py CLASS SEED FILE
 """
@@ -26,7 +26,7 @@ def judged(picture):
 buffers = {key: value.clone() for key, value in network.named_buffers()}
 logits = judged(image)
 found = {f"buffer {key}": value.float() for key, value in network.named_buffers()}
-for key, value in buffers.items():  # each pass begins as the step did
+for key, value in buffers.items():  # each pass begins with the state from before the step
     owner, _, last = key.rpartition(".")
     network.get_submodule(owner)._buffers[last] = value
 picture = image.clone().requires_grad_()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Networks that are the user's Python, run by libgangway-python.so in this process, against the
-// same classes in plain PyTorch, in a process of its own (tests/python/plain.py).
+// Compares users' Python networks, run by libgangway-python.so in this process, with the same
+// classes in plain PyTorch in another process (tests/python/plain.py).
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -41,15 +41,15 @@ class KeptStatistics final : public StatisticSink {
 
 class PythonNetworks : public WithPython {
  protected:
-  /// A discriminator of a class of tests/python/nets.py.
+  /// Returns a discriminator of a class of tests/python/nets.py.
   Network discriminator(const std::string& name) {
     job_.network("discriminator").module.python_class = name;
     PerNetwork<Network> networks = build_networks(job_);
     return std::move(networks[kDiscriminator]);
   }
-  /// What is said of a file with this text, whose Judge is the discriminator.
+  /// Returns the error for a file with this text, whose class Judge is the discriminator.
   std::string complaint(const std::string& text) {
-    static int number = 0;  // each is another module
+    static int number = 0;  // each module has its own name
     const std::string name = "judge" + std::to_string(number++) + ".py";
     ModuleFile& module = job_.network("discriminator").module;
     module.file = folder_.write(name, "import torch\nfrom torch import nn\n" + text).string();
@@ -63,8 +63,8 @@ class PythonNetworks : public WithPython {
     }
     return "";
   }
-  /// The same of a linear Judge whose forward does `body` with `x` [N, 1024] and returns `x`
-  /// judged.
+  /// The same for a linear Judge whose forward does `body` with `x` [N, 1024], then returns the
+  /// judgement of `x`.
   std::string complaint_of_forward(const std::string& body, const std::string& construct = "pass") {
     return complaint(
         "class Judge(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
@@ -102,7 +102,7 @@ TEST_F(PythonNetworks, HaveTheBitsOfPlainPyTorch) {
     }
     expected.insert("image", image());
     expected.insert("loss", loss.detach());
-    // The first block's number is part of the key.
+    // The key of the random numbers includes the first block's number.
     RandomKey key = context.key;
     expected.insert(
         "seed", at::scalar_tensor(static_cast<std::int64_t>(python::seed_of_call(key)), at::kLong));
@@ -145,7 +145,7 @@ TEST_F(PythonNetworks, HandOnWhatTheyChangeAndKeepWhatTheyHave) {
   Network network = discriminator("Tied");
   network.initialise(1);
   const Statistic& steps = *network.statistics().front().statistic;
-  const at::Tensor fours = at::full({}, 4.0000005);  // a mean of fours
+  const at::Tensor fours = at::full({}, 4.0000005);  // mean of fours, rounded up
   steps.running.copy_(fours);
   KeptStatistics kept;
   (void)network.forward({{"image", image()}}, {.sink = &kept});
@@ -158,7 +158,7 @@ TEST_F(PythonNetworks, HandOnWhatTheyChangeAndKeepWhatTheyHave) {
 }
 
 TEST_F(PythonNetworks, AreTriedUntilWhatTheyChangeIsKnown) {
-  // A buffer that every fourth step writes to, and one whose value stays what it was.
+  // One buffer changes at every fourth step; another is written with its old value.
   ASSERT_THAT(
       complaint_of_forward("if self.training:\n"
                            "            self.count += 1\n"
@@ -255,7 +255,7 @@ TEST_F(PythonNetworks, AreToldInEvaluationByTheirOwnTrain) {
   const auto call = [&network](Mode mode) {
     return network.forward({{"image", image()}}, {.mode = mode, .key = {.seed = 1}}).detach();
   };
-  // Its dropout is never on.
+  // Dropout is off in training too: the class overrides train().
   EXPECT_TRUE(call(Mode::kTraining).equal(call(Mode::kEvaluation)));
 }
 
@@ -271,7 +271,7 @@ TEST_F(PythonNetworks, HaveTheProcesssSettingsPutBack) {
               IsEmpty());
   EXPECT_EQ(c10::typeMetaToScalarType(c10::get_default_dtype()), at::kFloat);
   EXPECT_THAT(printed(), ::testing::Contains(HasSubstr("torch.set_default_dtype is the job's")));
-  // In each call: what follows on this worker would be computed so, and on no other.
+  // After each call: otherwise this worker's later arithmetic would differ from other workers'.
   EXPECT_THAT(
       complaint_of_forward("torch.set_flush_denormal(True)", "self.judge = nn.Linear(1024, 1)"),
       IsEmpty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Steps that are the user's Python (docs/own-step.md): what is refused of them, and how.
+// Users' Python steps (docs/own-step.md): invalid ones, and their errors.
 #include "python/open/python_step.hpp"
 
 #include <memory>
@@ -24,14 +24,14 @@ using ::testing::StartsWith;
 
 class PythonSteps : public WithPython {
  protected:
-  /// What is said of a step whose phase does `body` before it returns a loss.
+  /// Returns the error for a step whose phase does `body` before it returns a loss.
   std::string complaint_of_phase(const std::string& body, const std::string& capture = "False") {
     return complaint_of_step(
         "class Step(gangway.Step):\n    @gangway.phase(trains='discriminator', capture=" + capture +
         ")\n    def judge(self, batch, step):\n        " + body +
         "\n        return self.discriminator(batch['image']).mean()\n");
   }
-  /// What is said of the class Step of a file with this text, and of its phase `judge`.
+  /// Returns the error for the class Step of a file with this text, and its phase `judge`.
   std::string complaint_of_step(const std::string& text, const std::string& arguments = {}) {
     static int number = 0;
     const std::string name = "step" + std::to_string(number++) + ".py";

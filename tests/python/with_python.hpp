@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A job whose networks are the user's Python, in a process that has begun an interpreter.
+// A job whose networks are the user's Python, in a process with an interpreter.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class WithPython : public ::testing::Test {
     printed().clear();
   }
 
-  /// The interpreter is one for all tests.
+  /// All tests share one interpreter.
   static std::vector<std::string>& printed() {
     static std::vector<std::string> lines;
     return lines;

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using Keys = std::map<std::string, std::string>;
 
-/// A step of a second that computes, waits a little for everything, and whose loader has room.
+/// A step of one second that computes, waits little for each part, and has prefetched data.
 json healthy() {
   return {
       {"parts_rank", 1},
@@ -56,18 +56,18 @@ std::vector<std::string> rules_of(const std::vector<Advice>& all) {
 }
 
 std::vector<Advice> after(int ticks, const json& tick, Keys keys = {}) {
-  AdviceTracker book(std::move(keys));
+  AdviceTracker tracker(std::move(keys));
   for (int i = 0; i < ticks; ++i) {
-    (void)book.add(tick);
+    (void)tracker.add(tick);
   }
-  return book.current();
+  return tracker.current();
 }
 
 TEST(Advice, HasNothingToSayOfAHealthyRun) {
   EXPECT_THAT(after(100, healthy()), IsEmpty());
-  AdviceTracker book({});
-  (void)book.add(healthy());
-  EXPECT_NEAR(book.computing(), 0.9, 0.01);
+  AdviceTracker tracker({});
+  (void)tracker.add(healthy());
+  EXPECT_NEAR(tracker.computing(), 0.9, 0.01);
 }
 
 struct Planted {
@@ -175,23 +175,23 @@ TEST(Advice, TakesAGpusPartsWhereThereIsOne) {
   json tick = healthy();
   tick["parts"] = {{"generator_forward", 0.1}, {"recorded", 0.1}, {"device", 0.8}};
   tick["device_parts"] = {{"recorded", 0.7}, {"messages", 0.3}};
-  tick["core_percent"] = 60.0;  // of a thread that mostly waits for the GPU
+  tick["core_percent"] = 60.0;  // busy share of a thread that mostly waits for the GPU
   const std::vector<Advice> found = after(4, tick);
   ASSERT_THAT(rules_of(found), ElementsAre("slow-link"));
   EXPECT_THAT(found.front().evidence, HasSubstr("30% of a step"));
-  AdviceTracker book({});
-  (void)book.add(tick);
-  EXPECT_DOUBLE_EQ(book.computing(), 0.7);
+  AdviceTracker tracker({});
+  (void)tracker.add(tick);
+  EXPECT_DOUBLE_EQ(tracker.computing(), 0.7);
 }
 
 TEST(Advice, TakesTheGainFromTheShareThatItTells) {
-  AdviceTracker book({});
+  AdviceTracker tracker({});
   for (const double share : {0.5, 0.5, 0.8, 0.94}) {
     json tick = healthy();
     tick["parts"] = {{"generator_forward", 1.0 - share}, {"messages", share}};
-    (void)book.add(tick);
+    (void)tracker.add(tick);
   }
-  const std::string line = advice_line(book.current().front());
+  const std::string line = advice_line(tracker.current().front());
   EXPECT_THAT(line, HasSubstr("waits for messages of other hosts 94% of a step"));
   EXPECT_THAT(line, HasSubstr("(about 16.67 times as fast; "));
 }
@@ -225,10 +225,10 @@ TEST(Advice, NamesTheNextRungWhereMemoryIsNearlyFull) {
               HasSubstr("had to free its cached memory 2 times"));
 }
 
-/// Ticks of a minute each, in which the workers' memory is as told, and half of the host's 16 GiB
-/// is another's.
+/// Ticks of one minute with the given memory of the workers; other processes use half of the host's
+/// 16 GiB.
 std::vector<Advice> after_memory(const std::vector<double>& resident_gib, double kimg_in_all) {
-  AdviceTracker book({{"training.kimg", std::to_string(kimg_in_all)}});
+  AdviceTracker tracker({{"training.kimg", std::to_string(kimg_in_all)}});
   double minutes = 0.0;
   for (const double resident : resident_gib) {
     json tick = healthy();
@@ -238,9 +238,9 @@ std::vector<Advice> after_memory(const std::vector<double>& resident_gib, double
                       {"kimg", minutes},
                       {"resident_gib", resident},
                       {"memory_used_gib", 8.0 + resident}});
-    (void)book.add(tick);
+    (void)tracker.add(tick);
   }
-  return book.current();
+  return tracker.current();
 }
 
 TEST(Advice, FindsMemoryThatGrowsUntilItIsFull) {
@@ -249,7 +249,7 @@ TEST(Advice, FindsMemoryThatGrowsUntilItIsFull) {
   std::vector<double> settles;
   std::vector<double> wavers;
   for (int tick = 0; tick < 40; ++tick) {
-    leaks.push_back(1.0 + 0.01 * tick);  // 0.6 GiB an hour, of 7 that are left: 11 hours
+    leaks.push_back(1.0 + 0.01 * tick);  // 0.6 GiB an hour; 7 GiB are left: 11 hours
     settles.push_back(2.0 - 1.0 / (1.0 + tick * tick));
     wavers.push_back(1.0 + (tick % 3 == 0 ? 0.5 : 0.0));
   }
@@ -271,31 +271,31 @@ TEST(Advice, IsPatientAndForgetsSlowly) {
   slow["parts"]["pictures"] = 0.05;
   json less = healthy();
   less["parts"]["pictures"] = 0.015;  // below the threshold, above half of it
-  AdviceTracker book({});
-  EXPECT_THAT(book.add(slow), IsEmpty());
-  EXPECT_THAT(book.add(less), IsEmpty());
-  EXPECT_THAT(book.add(slow), IsEmpty()) << "two of three";
-  EXPECT_THAT(rules_of(book.add(slow)), ElementsAre("pictures"));
-  EXPECT_THAT(book.add(slow), IsEmpty()) << "once";
+  AdviceTracker tracker({});
+  EXPECT_THAT(tracker.add(slow), IsEmpty());
+  EXPECT_THAT(tracker.add(less), IsEmpty());
+  EXPECT_THAT(tracker.add(slow), IsEmpty()) << "two of three";
+  EXPECT_THAT(rules_of(tracker.add(slow)), ElementsAre("pictures"));
+  EXPECT_THAT(tracker.add(slow), IsEmpty()) << "once";
   for (int i = 0; i < 10; ++i) {
-    (void)book.add(less);
+    (void)tracker.add(less);
   }
-  EXPECT_THAT(rules_of(book.current()), ElementsAre("pictures"));
+  EXPECT_THAT(rules_of(tracker.current()), ElementsAre("pictures"));
   for (int i = 0; i < 3; ++i) {
-    (void)book.add(healthy());
+    (void)tracker.add(healthy());
   }
-  EXPECT_THAT(book.current(), IsEmpty());
+  EXPECT_THAT(tracker.current(), IsEmpty());
 }
 
 TEST(Advice, BelievesNoTick) {
-  AdviceTracker book({});
+  AdviceTracker tracker({});
   for (const json& tick : {json::object(), json{{"parts", 1}}, json{{"parts", {{"data", "x"}}}},
                            json{{"parts", {{"data", 1.0}}},
                                 {"parts_by_rank", {{"data", 1}, {"workers", {"x"}}}},
                                 {"loader", nullptr},
                                 {"parts_rank", 99},
                                 {"exposed", {{"d", 1}}}}}) {
-    EXPECT_NO_THROW((void)book.add(tick)) << tick;
+    EXPECT_NO_THROW((void)tracker.add(tick)) << tick;
   }
 }
 

@@ -34,7 +34,7 @@ TEST(LogFile, WritesEachMessageAtOnceAndAppendsOnARestart) {
 TEST(LogFile, BeginsAnewWhereItIsFullAndKeepsTheOneBefore) {
   const ScratchFolder folder;
   open_log_file(folder.path(), Rank(3))->info("of the first start");
-  std::filesystem::resize_file(folder.path() / "logs/rank-0003.log", kMostLogBytes);  // a hole
+  std::filesystem::resize_file(folder.path() / "logs/rank-0003.log", kMostLogBytes);  // sparse
   const auto logger = open_log_file(folder.path(), Rank(3));
   logger->info("one more");
   EXPECT_EQ(std::filesystem::file_size(folder.path() / "logs/rank-0003.1.log"), kMostLogBytes);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads event files of the TensorBoard writer with the PyPI package and compares them with what was written.
+"""Reads the TensorBoard writer's event files with the PyPI package and compares them with the written values.
 
 Usage: read_events.py WRITER, where WRITER is the built program write_events.
 """

@@ -42,7 +42,7 @@ std::string tick_text(int step, double loss) {
       step, step * 0.064, loss);
 }
 
-/// The beginning of a PNG of that size: as much as is looked at.
+/// The first bytes of a PNG of that size: the part that RunView reads.
 std::string png_head(unsigned char width, unsigned char height) {
   std::string head("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0", 19);
   head += static_cast<char>(width);
@@ -107,7 +107,7 @@ TEST_F(RunViewTest, ForgetsStepsThatAreTrainedAgain) {
   RunView view(folder_.path());
   write_text(file("stats.jsonl"), tick_text(1, 0.5) + tick_text(2, 0.5) + tick_text(3, 0.5));
   EXPECT_EQ(view.document()["num_ticks"], 3);
-  // Cut off after the first and trained again: the file is longer than it was.
+  // A resume truncates the file after the first tick; in the end the file is longer than before.
   std::string again = tick_text(1, 0.5);
   for (int step = 2; step < 6; ++step) {
     again += tick_text(step, 0.125);

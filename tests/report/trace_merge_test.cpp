@@ -15,7 +15,7 @@ namespace {
 
 using gangway::testing::ScratchFolder;
 
-/// One event 1.25 us after rank R's trace began, R us after that of rank 0.
+/// Writes one event, 1.25 us after the start of rank R's trace, which is R us after that of rank 0.
 void leave_trace(const ScratchFolder& folder, int rank) {
   std::ofstream(folder.path() / trace_file_of_rank(Rank(rank)))
       << trace_file_head(5'000'000'000'000 + 1000 * rank)

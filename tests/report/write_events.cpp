@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes the event files that read_events.py reads back: a run of two ticks, and its resumption
-// from step 10.
+// Writes the event files that read_events.py reads: a run of two ticks, and its resumption from
+// step 10.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace {
 
-/// Of which two lie side by side and one far away.
+/// Counts of four values: two near each other, one far away.
 gangway::HistogramCounts counts() {
   gangway::Histogram histogram;
   histogram.add(std::vector<float>{-0.5F, 1.0F, 1.1F, 1.25F});

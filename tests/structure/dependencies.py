@@ -4,8 +4,8 @@
 
     dependencies.py BUILD_DIR [SOURCE_DIR]
 
-Reads every #include of every source file, what the compiler really opened for every object (`ninja -t deps`), and what
-the built programs load (ldd). Prints one line a violation; exit code 1 if there is one. No third-party package.
+Reads every #include of every source file, the files that the compiler opened for every object (`ninja -t deps`), and the
+libraries of the built programs (ldd). Prints one line a violation; exit code 1 if there is one. No third-party package.
 """
 import json
 import os
@@ -147,7 +147,7 @@ class Tree:
                 self.other_includes[name].append(header)
 
     def reached_from(self, name):
-        """Maps every project file that `name` includes, however indirectly, to the file through which it came."""
+        """Maps every project file that `name` includes, also indirectly, to the file that includes it."""
         came_through, waiting = {name: None}, [name]
         while waiting:
             current = waiting.pop()

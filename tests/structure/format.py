@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every source file is laid out as .clang-format says.
+"""Checks that every source file has the layout of .clang-format.
 
     format.py [--fix]
 """

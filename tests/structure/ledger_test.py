@@ -72,6 +72,14 @@ class Ledger(unittest.TestCase):
             self.assertEqual({"sentences over 35 words": 1, "table cells over 200 characters": 1, "paragraphs over 6 lines": 1,
                               "vague subjects": 2}, {name: counts[name] for name in list(counts)[3:]})
 
+    def test_counts_vague_and_long_comments(self):
+        long = "word " * 30
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "a.cpp").write_text(f'// Sends to\n// {long}peers.\nint who;  // nobody reads\n//   who\nauto a = "who";\n')
+            (Path(folder) / "a.py").write_text(f'"""Calls `who` {long};\n\n{long}\n"""\nwho = """\nwho"""  {chr(35)} whoever\n')
+            found = [(kind, source.name, number) for kind, source, number, _ in plain_text.unplain_comments(Path(folder))]
+        self.assertEqual([("long", "a.cpp", 1), ("vague", "a.cpp", 3), ("vague", "a.py", 6), ("long", "a.py", 1)], found)
+
 
 if __name__ == "__main__":
     unittest.main()

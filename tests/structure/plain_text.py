@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Counts what makes pages and comments hard to read. tests/structure/ledger.py holds the sums to its table.
 
-    plain_text.py [PAGE ...]   prints the counts of each page (default: all), its longest sentences with their lines, and
-                               the counts of the comments by folder
+    plain_text.py [PAGE ...]   prints the counts of each page (default: all), and its longest sentences with their lines, or
+                               else each vague or long clause of a comment
 
-A sentence has at most 35 words, half of them at most 16; a table cell 200 characters; a paragraph 6 lines. Pages and comments
-name their subject: no "whoever", "nobody", "somebody". Generated pages are not counted. No third-party package.
+A sentence has at most 35 words, half of them at most 16; a table cell 200 characters; a paragraph 6 lines; a clause of a
+comment (up to a semicolon) 30 words. Pages and comments name their subject: no `whoever`, `nobody`, `somebody`. Generated pages
+are not counted. No third-party package.
 """
+import ast
 import re
 import statistics
 import sys
@@ -16,11 +18,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 GENERATED = {"job-file.md"}
 FOLDERS = ("base", "bench", "checkpoint", "comm", "coordinator", "data", "gan", "job", "launch", "pipeline", "plan", "python", "report", "run",
-           "share", "worker")
+           "share", "tests", "worker")
 COMMENT = {".hpp": "//", ".cpp": "//", ".cu": "//", ".cuh": "//", ".py": "#", ".js": "//"}
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9(x])")
 VAGUE = re.compile(r"\b(who|whom|whoever|nobody|somebody)\b", re.IGNORECASE)
-MOST_WORDS, MOST_IN_CELL, MOST_LINES = 35, 200, 6
+MOST_WORDS, MOST_IN_COMMENT, MOST_IN_CELL, MOST_LINES = 35, 30, 200, 6
+CLAUSE_END = re.compile(r"(?<=[.!?;])\s+|\s@(?=[a-z])")  # of a comment
 LONGEST = 10  # sentences that are printed
 
 
@@ -77,16 +80,34 @@ def counts_of_page(page):
             "vague subjects": sum(len(VAGUE.findall(plain(" ".join(lines)))) for _, lines in blocks)}
 
 
-def vague_comments(folder):
-    """Returns how often comments below the folder use a vague subject."""
-    count = 0
-    for source in (ROOT / folder).rglob("*"):
-        if source.suffix in COMMENT and source.is_file():
-            mark = COMMENT[source.suffix]
-            for line in source.read_text(errors="replace").splitlines():
-                found = re.search(rf"(?:^|\s){mark}+[/<]*\s(.*)$", line)
-                count += len(VAGUE.findall(found[1])) if found else 0
-    return count
+def comments_of(source):
+    """Yields (line, text) of each comment, except indented code, and of each paragraph of a docstring."""
+    text, mark = source.read_text(errors="replace"), COMMENT[source.suffix]
+    block, first, column = [], 0, -1
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        found = re.search(rf"(?:^|\s)({mark}+[/<!]*)\s{{1,2}}(\S.*)$", line)
+        if block and not (found and found.start(1) == column and not line[:column].strip()):
+            yield first, " ".join(block)
+            block = []
+        if found and "SPDX" not in line:
+            first, column = (first, column) if block else (number, found.start(1))
+            block.append(found[2])
+    for node in ast.walk(ast.parse(text)) if source.suffix == ".py" else ():
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+            for paragraph in re.split(r"\n\s*\n|\n(?=    )", ast.get_docstring(node) or ""):
+                yield node.body[0].lineno, paragraph
+
+
+def unplain_comments(folder):
+    """Yields ("vague" or "long", file, line, sentence) of comments below the folder."""
+    for source in sorted((ROOT / folder).rglob("*")):
+        if source.suffix in COMMENT and source.is_file() and "__pycache__" not in source.parts:
+            for number, text in comments_of(source):
+                for sentence in CLAUSE_END.split(re.sub(r"`[^`]*`", "x", text)):
+                    if VAGUE.search(sentence):
+                        yield "vague", source, number, sentence
+                    if len(sentence.split()) > MOST_IN_COMMENT:
+                        yield "long", source, number, sentence
 
 
 def ledger_counts():
@@ -96,7 +117,9 @@ def ledger_counts():
     for name in (f"sentences over {MOST_WORDS} words", f"table cells over {MOST_IN_CELL} characters",
                  f"paragraphs over {MOST_LINES} lines", "vague subjects"):
         rows[f"pages, {name}"] = sum(counts[name] for counts in counted)
-    rows["comments, vague subjects"] = sum(map(vague_comments, FOLDERS))
+    kinds = [found[0] for folder in FOLDERS for found in unplain_comments(folder)]
+    rows["comments, vague subjects"] = kinds.count("vague")
+    rows[f"comments, clauses over {MOST_IN_COMMENT} words"] = kinds.count("long")
     return rows
 
 
@@ -108,7 +131,8 @@ def main(arguments):
         for length, number, words in long[:LONGEST] if arguments else []:
             print(f"  {page.name}:{number}: {length} words: {' '.join(words[:12])} …")
     if not arguments:
-        print(*(f"{folder}/: {vague_comments(folder)} vague comments" for folder in FOLDERS), sep="\n")
+        for kind, source, number, sentence in (found for folder in FOLDERS for found in unplain_comments(folder)):
+            print(f"{source.relative_to(ROOT)}:{number}: {kind}: {' '.join(sentence.split()[:12])} …")
         print(*(f"{row}: {count:,}" for row, count in ledger_counts().items()), sep="\n")
     return 0
 

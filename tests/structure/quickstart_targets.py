@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks that what ./launch/quickstart builds before it trains is no more than what trains.
+"""Checks that ./launch/quickstart builds nothing before a training that the training does not need.
 
     quickstart_targets.py BUILD_DIR
 
-Asks Ninja what the target `quickstart` consists of; compiles nothing. Prints one line a violation; exit code 1 if there is
+Asks Ninja for the parts of the target `quickstart`; compiles nothing. Prints one line a violation; exit code 1 if there is
 one.
 """
 import re
@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 NEEDED = ("gangway", "gangway-coordinator", "gangway-worker")
-# Building these would let a newcomer wait without need.
+# A new user would wait for these without need.
 REFUSED = {
     "CUDA": r"\.cu\b|nvcc|/(cuda|nccl)/\w+\.cpp",
     "a test": r"/tests/\S+\.cpp|gtest|gmock",

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""clang-tidy, by the checks of .clang-tidy, over production code.
+"""Runs clang-tidy with the checks of .clang-tidy on production code.
 
     tidy.py BUILD_DIR [--jobs 2] [--checks=...] [PATH...]
 
-PATH: files or folders from the root of the checkout; otherwise all that this build compiles. Reads how from
-BUILD_DIR/compile_commands.json: a build that compiles files together (the preset release) is looked at in a fraction of the
-time. What the build generates must be there. Prints each finding once; exit code 1 where there is one. Files that Clang 14
-cannot read (it knows no std::views of GCC's library) are named, and not looked at.
+PATH: files or folders from the root of the checkout; default: all that this build compiles. Reads the options from
+BUILD_DIR/compile_commands.json. A build that compiles files together (the preset release) takes a fraction of the time.
+Generated files must exist. Prints each finding once; exit code 1 if there is one. Names files that Clang 14 cannot read (it
+does not know std::views of GCC's library), and skips them.
 """
 import argparse
 import re

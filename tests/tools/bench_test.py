@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests `gangway bench`. Whole benchmarks: tests/bench and tests/distributed/measuring.py.
+"""Tests `gangway bench`. tests/bench and tests/distributed/measuring.py have whole benchmarks.
 
     GANGWAY_BIN=build/release/bin bench_test.py [unittest arguments]
 """
@@ -296,10 +296,10 @@ class Pages(unittest.TestCase):
 
     def test_say_first_what_is_wrong(self):
         report = json.loads((KEPT / "node.json").read_text())
-        report["busy"] = "others use 31 % of this machine"
+        report["busy"] = "other processes use 31 % of this machine"
         report["job"]["unequal_digests"] = "after 24 steps they differ"
         for said in (page.node_text(report), page.node_page(report)):
-            self.assertIn("NOT QUIET: others use 31 % of this machine, so these rates are too low", said)
+            self.assertIn("NOT QUIET: other processes use 31 % of this machine, so these rates are too low", said)
             self.assertIn("DIGESTS DIFFER: after 24 steps they differ", said)
         bare = {**report, "busy": "", "job": None, "findings": None, "transports": None, "nccl": None, "failures": []}
         self.assertEqual(page.node_text(bare), page._machine(bare).text() + "\n\n")

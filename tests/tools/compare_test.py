@@ -23,7 +23,7 @@ RUNS = [str(KEPT / name) for name in ("first", "second", "third")]
 
 
 def carried_out(*words):
-    """What the command prints, and its exit code."""
+    """Returns the command's output and exit code."""
     with contextlib.redirect_stdout(io.StringIO()) as said:
         try:
             command([*words])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests `gangway doctor`: its text on GPUs and hosts, how it asks hosts, and that it needs neither
-package nor program. Whole ones: tests/launch/doctor_gpus.py, tests/cluster/doctor_hosts.py.
+"""Tests `gangway doctor`: its text on GPUs and hosts, its calls to hosts, and that it needs neither
+package nor program. tests/launch/doctor_gpus.py and tests/cluster/doctor_hosts.py run it.
 
     GANGWAY_BIN=build/release/bin doctor_test.py [unittest arguments]
 """
@@ -35,7 +35,7 @@ Legend:
   X    = Self
 """
 PEERS = " \tGPU0\tGPU1\tGPU2\t\n GPU0\tX\tOK\tOK\t\n GPU1\tOK\tX\tOK\t\n GPU2\tOK\tOK\tX\t\n\nLegend:\n\n  OK   = Status Ok\n"
-# Plays one host by its name.
+# Emulates one host by its name.
 MPIRUN = f"""#!/bin/sh
 case "$4" in
   answers) echo 'gangway-facts {json.dumps(FACTS._asdict())}'; while read line; do echo gangway-clock $(date +%s%N); done ;;
@@ -85,7 +85,7 @@ class OfHosts(unittest.TestCase):
             (Path(folder) / "mpirun").chmod(0o755)
             first, refuses, lies = hosts.asked_hosts(["answers", "refuses", "lies"], ["HOME"])
             self.assertEqual(first.facts, FACTS)
-            self.assertLessEqual(abs(first.clock.ahead), first.clock.error + 1e-3)  # one machine's
+            self.assertLessEqual(abs(first.clock.ahead), first.clock.error + 1e-3)  # one machine's clock
             text = said(hosts.compared([refuses, lies]))
             self.assertIn("refuses gave no answer (ssh: no \x1b[31mroute\ufffd): is it up", text)
             self.assertIn("lies gave no answer (nothing came within 30 s)", text)
@@ -139,7 +139,7 @@ class OfThisHost(unittest.TestCase):
         self.assertIn("note: SLURM_GPU_BIND=single:1: a rank", said(doctor.find_gpu_binding({"SLURM_GPU_BIND": "single:1"})))
 
     def test_where_nothing_is_built_pythons_own_library_says_what_is_missing(self):
-        """Without the packages of .venv, and beside a ./launch/setup that wants a package that Debian has not."""
+        """Without the packages of .venv, and with a ./launch/setup that wants a package which Debian lacks."""
         with tempfile.TemporaryDirectory() as folder:
             checkout = Path(folder)
             (checkout / "share").mkdir()

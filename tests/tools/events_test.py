@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests what `gangway events` reads of a run directory, and what it prints."""
+"""Tests `gangway events`: its reading of a run directory, and its output."""
 import contextlib
 import io
 import os
@@ -38,7 +38,7 @@ class Events(unittest.TestCase):
         found = gangway.events(self.run_folder)
         self.assertEqual([(one["kind"], one["lr_factor"]) for one in found.decisions[:2]], [("rollback", 0.5), ("rollback", 0.25)])
         self.assertEqual([one.get("begun") for one in found.restarts], [0, None])
-        self.assertEqual([one["who"] for one in found.requests], ["ann@node-a by unix", "gangway"])  # a crash has cut the third
+        self.assertEqual([one["who"] for one in found.requests], ["ann@node-a by unix", "gangway"])  # a crash has cut off the third
 
     def test_of_a_run_without_any_are_none(self):
         for name in ("decisions", "restarts", "steering"):

@@ -115,7 +115,7 @@ class ExportMetrics(unittest.TestCase):
             self.calls.unlink(missing_ok=True)
             self.ticks(tick(1) + tick(2) + tick(3), end=75)
             self.export(to=to)
-            self.ticks(tick(1) + tick(2, 0.7) + tick(3, 0.8) + tick(4) + tick(5), end=0)  # as a start from step 1 leaves it
+            self.ticks(tick(1) + tick(2, 0.7) + tick(3, 0.8) + tick(4) + tick(5), end=0)  # as left by a start from step 1
             self.export(to=to)
             steps = [step for step, metrics in zip(self.called("step"), self.called("metrics")) if "generator_loss" in metrics]
             self.assertEqual(steps, [1, 2, 3, 4, 5])

@@ -24,7 +24,7 @@ RATES = [1e-6 * 1e6 ** (step / STEPS) for step in range(1, STEPS + 1)]
 
 
 def usual_loss(rate):
-    """Falls around 1e-3, explodes from 1e-1 on."""
+    """A loss that falls around 1e-3, and explodes from 1e-1 on."""
     return 1.4 - 1 / (1 + math.exp(-4 * (math.log10(rate) + 3))) + (1e3 * (rate - 0.1) if rate > 0.1 else 0)
 
 
@@ -42,7 +42,7 @@ class Conclusions(unittest.TestCase):
         return find_lr.verdict_of(curve_of(loss, steps), tested, diverged_rate)
 
     def test_are_those_of_the_command_in_c_plus_plus(self):
-        """stats.jsonl and what release 0.1 printed of it: `find-lr ring8.yaml model.width=32 training.batch=64 training.microbatches=4
+        """stats.jsonl, and its output by release 0.1: `find-lr ring8.yaml model.width=32 training.batch=64 training.microbatches=4
         -n 2 --from 1e-5 --to 100 --steps 70`."""
         rates = [1e-5 * 1e7 ** (step / 70) for step in range(1, 71)]
         names = ["generator", "discriminator"]
@@ -82,13 +82,13 @@ class Conclusions(unittest.TestCase):
         self.assertIsNotNone(self.verdict(lambda rate: -50.0 if rate < 1e-2 else 4000.0).diverged)
 
     def test_suggest_nothing_near_an_explosion_however_the_loss_falls(self):
-        verdict = self.verdict(lambda rate: usual_loss(rate / 100) + (50 if rate > 0.05 else 0))  # would fall fastest at 1e-1
+        verdict = self.verdict(lambda rate: usual_loss(rate / 100) + (50 if rate > 0.05 else 0))  # the steepest fall is at 1e-1
         self.assertEqual(verdict.suggested, verdict.diverged.rate / 10)
         self.assertIn(", 1/10 of where it diverges; try ", find_lr.verdict_text(verdict, 1))
 
     def test_refuse_a_rate_at_which_the_other_networks_loss_suffers(self):
         curve = curve_of(falling)
-        for loss, suffers in ((4.5, True), (2.0, False)):  # nine times as large at 1e-4; and as adversaries' losses rise
+        for loss, suffers in ((4.5, True), (2.0, False)):  # nine times as large at 1e-4; and a usual rise between adversaries
             curve.losses["second"][:] = [0.5 if rate < 0.99e-4 else loss for rate in RATES]
             verdict = find_lr.verdict_of(curve, ["first", "second"])
             self.assertEqual((verdict.suffers is not None, verdict.suggested is None), (suffers, suffers))

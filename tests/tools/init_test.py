@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests what `gangway init` advises and fills in. Results: tests/launch/init_job.py, manifests.py.
+"""Tests the advice and templates of `gangway init`. tests/launch has init_job.py and manifests.py.
 
     GANGWAY_BIN=build/release/bin init_test.py [unittest arguments]
 """
@@ -29,7 +29,7 @@ HALF_AN_HOUR = job.Wishes(30.0, None, 1, False)
 
 
 def own_lines(text, template, job_text=""):
-    """The lines that are neither the template's nor the job's."""
+    """Returns the lines that come neither from the template nor from the job."""
     known = {*(TEMPLATES / f"{template}.in").read_text().split("\n"), *(f"    {line}" for line in job_text.split("\n"))}
     for path, name in ((os.path.dirname(program()), "BIN"), (str(ROOT), "ROOT"), (os.getcwd(), "FOLDER")):
         text = text.replace(path, name)
@@ -37,7 +37,7 @@ def own_lines(text, template, job_text=""):
 
 
 class Golden(unittest.TestCase):
-    """Compares line by line with what the C++ command of release 0.1 wrote."""
+    """Compares line by line with the output of the C++ command of release 0.1."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="gangway-test-")

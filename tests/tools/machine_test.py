@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests what tools share: progress, tables, foreign text, step figures, commands, cores, files."""
+"""Tests shared parts of tools: progress, tables, foreign text, step figures, commands, files."""
 import io
 import os
 import signal

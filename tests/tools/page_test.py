@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests the page of runs as one file. In a browser: tests/distributed/report_page.py."""
+"""Tests the page of runs as one file. tests/distributed/report_page.py opens it in a browser."""
 import re
 import sys
 import tempfile

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests `gangway replay`: stretches, output, files left. Whole ones: tests/distributed/replay.py.
+"""Tests `gangway replay`: stretches, output, leftovers. tests/distributed/replay.py runs it.
 
     GANGWAY_BIN=build/release/bin replay_test.py [unittest arguments]
 """
@@ -71,7 +71,7 @@ class Stretches(unittest.TestCase):
 
 
 class RecordedRun(unittest.TestCase):
-    """Has a run directory, and programs that answer as release 0.1's did for the kept texts."""
+    """Has a run directory, and programs that answer as those of release 0.1 did for the stored texts."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="gangway-test-")
@@ -113,7 +113,7 @@ class RecordedRun(unittest.TestCase):
         return Output(1, "discriminator/1/weight: 1 of 16384 elements differ, by 3.73e-09 at most\n1 tensor differs\n")
 
     def carried_out(self, *words):
-        """What the command prints, with the line of a failure, as the kept texts have it; and its exit code."""
+        """Returns the command's output with the line of a failure, in the stored texts' form, and its exit code."""
         said, code, end = io.StringIO(), 0, ""
         with contextlib.redirect_stdout(said):
             try:
@@ -164,7 +164,7 @@ class RecordedRun(unittest.TestCase):
         (self.run_folder / "lock").touch()
         with open(self.run_folder / "lock") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            self.assertFalse(recorded.is_under_way(self.run_folder))  # status.json says how it ended
+            self.assertFalse(recorded.is_under_way(self.run_folder))  # status.json has its end
             (self.run_folder / "status.json").unlink()
             self.assertIn("is under way", self.carried_out(self.run_folder)[0])
         self.assertFalse(recorded.is_under_way(self.run_folder))

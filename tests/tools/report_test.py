@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests `gangway report`: pictures and output. In a browser: tests/distributed/report_page.py.
+"""Tests `gangway report`: pictures and output. tests/distributed/report_page.py opens it.
 
     GANGWAY_BIN=build/release/bin report_test.py [unittest arguments]
 """
@@ -20,7 +20,7 @@ import gangway  # noqa: E402
 from gangway.tools import run_view  # noqa: E402
 from gangway.tools.report import command  # noqa: E402
 
-PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x08\0\0\0\x08"  # a PNG's first bytes: report reads no more
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x08\0\0\0\x08"  # first bytes of a PNG, as many as report reads
 
 
 class Report(unittest.TestCase):

@@ -25,7 +25,7 @@ from gangway.tools.scale import Row, Scaling, command, fit_of, scale_text  # noq
 RING = [str(ROOT / "examples/ring8.yaml"), "model.width=32", "training.batch=64", "training.microbatches=4"]
 SAID = Path(__file__).parent / "scale/said.txt"
 REAL = Path(os.environ.get("GANGWAY_BIN", ROOT / "build/release/bin")) / "gangway"
-# A `gangway` whose step times depend on the run's name; predictions, on workers and batch.
+# A `gangway` whose step times depend on the run's name; its predictions depend on workers and batch.
 STAND_IN = f"""#!/bin/sh
 echo "$@" >> "${{0%/*}}/commands"
 case $1 in
@@ -100,7 +100,7 @@ class Measurements(unittest.TestCase):
         return [line for line in (self.folder / "commands").read_text().splitlines() if line.startswith(name)]
 
     def test_are_told_as_by_the_command_in_c_plus_plus(self):
-        """What release 0.1 printed of such runs, with a profile that predicts so."""
+        """Compares with the output of release 0.1 for such runs, with a profile of these predictions."""
         self.assertEqual(self.said("--profile", "p.json"), SAID.read_text())
         self.assertIn("training.batch=128 training.microbatches=8 --profile p.json --as-is -n 2 --json", self.commands("plan")[-1])
         runs = self.commands("run")
@@ -119,7 +119,7 @@ class Measurements(unittest.TestCase):
         one, three = strong.rows
         self.assertEqual((one.workers, one.images_per_step, one.predicted, len(one.apart)), (1, 64, None, 1))
         self.assertAlmostEqual(one.seconds, 0.1)
-        self.assertEqual(three.apart, [])  # 4 micro-batches are no three equal shares
+        self.assertEqual(three.apart, [])  # 4 micro-batches cannot be split into three equal shares
         self.assertAlmostEqual(strong.ideal(three), 0.1 / 3)
         self.assertEqual({run.name for run in (self.folder / "runs").iterdir()},
                          {"00000-strong-1-0", "00000-strong-1-0-apart0", "00000-strong-3-0"})

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests `gangway tune`: trials, choice, output, job file. Whole: tests/distributed/measuring.py.
+"""Tests `gangway tune`: trials, choice, output, job file. tests/distributed/measuring.py runs it.
 
     GANGWAY_BIN=build/release/bin tune_test.py [unittest arguments]
 """
@@ -150,7 +150,7 @@ class Candidates(unittest.TestCase):
 
 class Texts(unittest.TestCase):
     def test_count_the_runs_of_all_stages(self):
-        # 9, 5 and 3 layouts, 4 trials of keys, 5 and 3 finalists, each there and back.
+        # 9, 5 and 3 layouts, 4 trials of keys, 5 and 3 finalists, each forwards and backwards.
         self.assertEqual(trials.length_text(8, 3, 4, 2),
                          "up to 58 runs of some 6 s each, then 20 of 8 s as a proof: some 9 minutes in all\n")
         self.assertTrue(trials.length_text(8, 0, 4, 2).startswith("up to 34 runs "))
@@ -195,7 +195,7 @@ class EditedJob(unittest.TestCase):
 
 
 class PlayedRuns(unittest.TestCase):
-    """Plays runs: their figures follow from their keys, as in the runs of the kept texts."""
+    """Emulates runs whose figures follow from their keys, as in the runs of the stored texts."""
 
     FACTORS = {"layout.buckets=16": 0.9, "layout.buckets=4": 0.95, "layout.overlap=within": 0.8}
     NOISE = (1.0, 1.003, 0.998, 1.001, 0.997)
@@ -249,8 +249,8 @@ class PlayedRuns(unittest.TestCase):
         return gangway.tune(self.job, SMALL, workers=2, seconds=0.5, out=self.out, **options)
 
     def test_are_tried_told_and_taken_as_by_the_command_in_c_plus_plus(self):
-        """What release 0.1 did with runs of these figures: `tune job.yaml model.width=16 training.batch=64 training.microbatches=4
-        training.kimg=80 -n 2 --seconds 0.5`, without what it says of times."""
+        """Compares with release 0.1 on runs of these figures: `tune job.yaml model.width=16 training.batch=64 training.microbatches=4
+        training.kimg=80 -n 2 --seconds 0.5`, without its lines on times."""
         with contextlib.redirect_stdout(self.out), mock.patch.dict(os.environ, GANGWAY_TYPED="gangway"):
             tune.command([f"{self.folder}/job.yaml", *SMALL, "-n", "2", "--seconds", "0.5", "--profile", f"{self.folder}/job.profile.json"])
         said = re.sub(r"(?m)(, \S+ left$| of some .* minutes in all$)", "", self.out.getvalue()).replace(f"{self.folder}/", "")
@@ -343,7 +343,7 @@ class PlayedRuns(unittest.TestCase):
         self.assertEqual(measured[0][1:], [str(self.job), *SMALL, "-o", made, "--seconds", "2.5", "--anyway", "--hostfile", str(hosts)])
         file.write_text('{"links": {}}')
         self.assertEqual(self.profile_of_the_plan(profile=file, hostfile=hosts), (str(file), []))
-        made, measured = self.profile_of_the_plan(profile=file)  # a profile of this host alone
+        made, measured = self.profile_of_the_plan(profile=file)  # a profile of only this host
         self.assertEqual((Path(made).name, measured), ("profile.json", []))
         self.assertNotEqual(made, str(file))
 

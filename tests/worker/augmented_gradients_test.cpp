@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What augmented passes leave in the networks, against plain autograd through network, augmentation
-// and loss as a whole.
+// Compares the gradients of augmented passes with plain autograd through network, augmentation and
+// loss.
 #include <gtest/gtest.h>
 
 #include "gan/augment/augmentation.hpp"
@@ -14,7 +14,7 @@ namespace {
 constexpr double kAugmentedTolerance = 1e-5;
 constexpr double kAugmentedStrength = 0.5;
 constexpr double kGamma = 3.0;
-constexpr int kR1 = 2;  // of the discriminator's passes; R2 is the one behind it
+constexpr int kR1 = 2;  // number of the pass; R2 is the next one
 
 JobSpec augmented_dcgan() {
   JobSpec job = fidelity::small_dcgan(fidelity::tiny_images());
@@ -38,7 +38,7 @@ class AugmentedGradients : public ::testing::Test {
     change(job);
     one_.emplace(std::move(job));
   }
-  /// R1 as the authors' code has it: of the gradient to pictures that are then augmented.
+  /// Computes R1 as the authors' code does: by the gradient at pictures before their augmentation.
   at::Tensor penalty_through(const at::Tensor& pictures, RandomKey augmentation, int pass) {
     augmentation.pass += pass;
     const at::Tensor original = pictures.detach().requires_grad_(true);
@@ -65,7 +65,7 @@ class AugmentedGradients : public ::testing::Test {
     return one_->apply(kDiscriminator, pictures);
   }
   [[nodiscard]] const JobSpec& job() const { return one_->job(); }
-  /// What begins with `base`, at the end of the step.
+  /// Returns the value at the end of the step that begins with `base`.
   [[nodiscard]] double now(double base, const ScheduleSpec& schedule) const {
     return scheduled(base, schedule,
                      static_cast<double>((one_->step() + 1) * job().images_per_step()),

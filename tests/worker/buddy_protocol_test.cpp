@@ -31,7 +31,7 @@ TEST(Buddies, AreOnTheNextHostAndSpreadOverItsWorkers) {
   EXPECT_THAT(buddies_of({}), IsEmpty());
 }
 
-/// Several pieces, one of many chunks, one empty.
+/// Returns several pieces: one of many chunks, one empty.
 std::vector<checkpoint::TensorStretch> pieces() {
   const std::uint64_t many = 3 * kCopyChunk / sizeof(float) + 11;
   return {{.name = "a", .shape = {7}, .begin = 0, .end = 7},
@@ -40,7 +40,7 @@ std::vector<checkpoint::TensorStretch> pieces() {
           {.name = "d", .shape = {2}, .begin = 0, .end = 2}};
 }
 
-/// Passes on what another transport does, and lets a test change what arrives.
+/// Forwards to another transport; a test may change arriving messages.
 class Meddler final : public comm::Transport {
  public:
   explicit Meddler(comm::Transport& inner) : inner_(inner) {}
@@ -70,7 +70,7 @@ class Meddler final : public comm::Transport {
   }
   void idle() override { inner_.idle(); }
 
-  int flips = 0;  ///< of the chunks to come
+  int flips = 0;  // of the next chunks
   std::size_t flip_at = 1000;
 
  private:
@@ -100,7 +100,7 @@ class SnapshotCopyTest : public ::testing::Test {
     own_.complete();
   }
 
-  /// Lets both ends go on until neither can, with time that passes.
+  /// Advances both ends and the clock until neither makes progress.
   void run() {
     int still = 0;
     while (still < 3) {
@@ -148,7 +148,7 @@ TEST_F(SnapshotCopyTest, LiesOnTheOtherHostByteForByte) {
 TEST_F(SnapshotCopyTest, IsRefusedWhereItArrivesDamagedAndSentAgain) {
   std::int64_t step = 7;
   for (const std::size_t place :
-       {std::size_t{3}, kCopyChunk - 1}) {  // in the first piece, in another
+       {std::size_t{3}, kCopyChunk - 1}) {  // in the first piece and in another one
     take(step);
     meddled_.flips = 1;
     meddled_.flip_at = place;

@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A coordinator whose next message comes after half of what the worker still waits.
+/// A coordinator whose next message comes after half of the worker's remaining wait.
 class SlowCoordinator : public ControlChannel {
  public:
   void says(const messages::Message& message) {

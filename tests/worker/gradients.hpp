@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients by the names of their tensors, compared.
+// Compares gradients by the names of their tensors.
 #pragma once
 
 #include <map>
@@ -13,8 +13,8 @@ namespace gangway::worker {
 
 using Gradients = std::map<std::string, at::Tensor>;
 
-/// That the same tensors have gradients, none of them zero, equal but for `tolerance` of a tensor's
-/// largest value.
+/// Expects gradients of the same tensors, none of them zero, that differ by at most `tolerance` of
+/// the tensor's largest value.
 inline void expect_close(const Gradients& found, const Gradients& expected, double tolerance) {
   ASSERT_EQ(found.size(), expected.size());
   for (const auto& [name, gradient] : expected) {

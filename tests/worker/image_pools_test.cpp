@@ -29,7 +29,7 @@ ImagePools pools_of(const JobSpec& job, const std::vector<MicrobatchRange>& rang
       {.job = job, .names = {"fake_b", "fake_a"}, .ranges = ranges, .worker = worker});
 }
 
-/// Images that are all `shade`, `shade` + 1, …
+/// Returns images with the constant shades `shade`, `shade` + 1, …
 at::Tensor images_from(int shade, int count = 4) {
   return at::arange(shade, shade + count, at::kFloat)
       .reshape({count, 1, 1, 1})
@@ -75,7 +75,7 @@ TEST(ImagePools, ThenExchangeAboutHalfAndLoseNothing) {
   EXPECT_GT(old, given / 3);
   EXPECT_LT(old, 2 * given / 3);
   for (const auto& [shade, times] : shown) {
-    EXPECT_LE(times, 2) << shade;  // when it is made and, where it was kept, when it is taken out
+    EXPECT_LE(times, 2) << shade;  // at its creation, and when the pool gives it back
   }
 }
 

@@ -46,7 +46,7 @@ std::uint16_t port_of(const FileDescriptor& socket) {
   return ntohs(address.sin_port);
 }
 
-/// An address that swallows what is sent to it: a listener whose queue is full.
+/// An address that never answers: a listener whose queue is full.
 class SilentAddress {
  public:
   SilentAddress(const char* host, std::uint16_t port) : listener_(listen_at(host, port, 0)) {
@@ -62,16 +62,16 @@ class SilentAddress {
   std::array<FileDescriptor, 2> callers_;
 };
 
-/// A coordinator that welcomes whoever comes.
+/// A coordinator that welcomes every worker.
 class Welcoming {
  public:
   [[nodiscard]] std::uint16_t port() const { return port_of(listener_); }
   [[nodiscard]] GreetingAddress address(const std::string& hosts = "127.0.0.1") const {
     return {.hosts = hosts, .port = port(), .token = "secret"};
   }
-  /// The next connection, and what it has said.
+  /// Returns the next connection and its greeting.
   std::pair<FileDescriptor, std::string> next() { return accepted_.get(); }
-  /// Accepts one on another thread: its worker waits for the welcome.
+  /// Accepts a connection on another thread, because its worker waits for the welcome.
   void expect() {
     accepted_ = std::async(std::launch::async, [this] {
       FileDescriptor socket(::accept(listener_.get(), nullptr, nullptr));
@@ -90,7 +90,7 @@ class Welcoming {
 
 void ignore(const std::string& /*reason*/, std::optional<bool> /*keep*/) {}
 
-constexpr milliseconds kLimit{20'000};  // a machine may be busy
+constexpr milliseconds kLimit{20'000};  // limit on a busy machine
 
 TEST(Lifeline, PassesByAnAddressThatNeverAnswers) {
   Welcoming coordinator;
@@ -153,7 +153,7 @@ TEST(StartProgress, IsWhatTheThreadThatBeginsHasDone) {
   };
   EXPECT_TRUE(asked_elsewhere());
   EXPECT_TRUE(asked_elsewhere()) << "this thread has started another one";
-  std::promise<void> hung;  // as a file system is
+  std::promise<void> hung;  // as a hung file system
   bool while_hung = true;
   std::jthread lifeline([&] {
     const auto end = steady_clock::now() + std::chrono::seconds(20);

@@ -41,14 +41,14 @@ TEST_F(SnapshotLoaderTest, GoesOnFromTheSnapshotsOfAnotherNumberOfWorkers) {
   }
 }
 
-/// Where two hosts lie: worker `me` of the start sees one of two folders.
+/// Returns the folder of the host of worker `me`; two folders stand for two hosts.
 fs::path host_of(const fs::path& run, int me) {
   const fs::path memory = run / ("host" + std::to_string(me % 2));
   fs::create_directories(memory);
   return memory;
 }
 
-/// Three workers on two hosts take a snapshot each.
+/// Three workers on two hosts each take a snapshot.
 void take_on_two_hosts(const fs::path& run) {
   comm::LoopbackHub hub(3);
   comm::spawn_ranks(3, [&](int me) {
@@ -65,7 +65,7 @@ void take_on_two_hosts(const fs::path& run) {
   });
 }
 
-/// Overwrites some of what worker 2 took, which lies in `host`.
+/// Overwrites some of worker 2's part in `host`.
 void damage_part_2(const fs::path& host) {
   const std::vector<fs::path> folders{host};
   const auto found = checkpoint::find_snapshots(
@@ -81,7 +81,7 @@ void damage_part_2(const fs::path& host) {
   file.write("damage", 6);
 }
 
-/// The proposal of that snapshot to four workers: host0 has the parts of 0 and 2, host1 that of 1.
+/// Proposes this snapshot to four workers: host0 has the parts of 0 and 2, host1 that of 1.
 const messages::Begin kOnTwoHosts{
     .attempt = 1,
     .step = kSavedStep,

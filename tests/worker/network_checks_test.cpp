@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checks within a training: workers as threads, each with its own networks and lane.
+// Checks during a training. Workers are threads, each with its own networks and lane.
 #include "worker/step/network_checks.hpp"
 
 #include <bit>
@@ -55,7 +55,7 @@ void flip_bit(NetworkState& state, const std::string& tensor) {
   }
 }
 
-/// Trains `steps` steps on three hosts of one worker each. What the workers died of.
+/// Trains `steps` steps on three hosts of one worker each. Returns the workers' errors.
 std::vector<std::string> train(const JobSpec& job, std::int64_t steps, const Damage& damage) {
   std::mutex mutex;
   std::vector<std::string> deaths;
@@ -110,7 +110,7 @@ std::vector<std::string> train(const JobSpec& job, std::int64_t steps, const Dam
         deaths.emplace_back(error.what());
       }
       if (job.layout.audit) {
-        hub.kill(worker);  // the auditor alone knows; a coordinator would stop the others
+        hub.kill(worker);  // a coordinator would stop the other workers
       }
     }
   });
@@ -138,7 +138,7 @@ TEST(NetworkChecksTest, AFlippedBitIsFoundInTheStepThatUsedIt) {
 }
 
 TEST(NetworkChecksTest, NothingIsSavedOfReplicasThatDiffer) {
-  // No step is a multiple of 100 here: what finds it is settling, which comes before every save.
+  // No step is a multiple of 100, so the check before each save must find it.
   const std::vector<std::string> deaths =
       train(checked_job(100), 1, {0, [](const PerNetwork<NetworkState*>& networks) {
                                     flip_bit(*networks[kGenerator], "generator/0/weight");
@@ -159,7 +159,7 @@ TEST(NetworkChecksTest, UncheckedReplicasMayDiffer) {
 TEST(NetworkChecksTest, AWorkerThatUpdatesByAnotherPlanIsFoundByTheAudit) {
   JobSpec job = checked_job(1);
   job.layout.audit = true;
-  // Adam's correction for its start depends on the number of the update.
+  // Adam's bias correction depends on the number of the update.
   const std::vector<std::string> deaths =
       train(job, 60, {2, [](const PerNetwork<NetworkState*>& networks) {
                         networks[kGenerator]->counts.updates += 1;

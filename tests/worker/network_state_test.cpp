@@ -151,7 +151,7 @@ TEST(LeafStatistics, MakeWhatWasSeenMoreOrLessOftenCountAsManyTimesAsAsked) {
       seen.take(running_five, two);
     }
     seen.settle(3);
-    seen.settle(3);  // as where the last micro-batch's buckets leave before its end
+    seen.settle(3);  // called twice if the last micro-batch's buckets leave before its end
     EXPECT_TRUE(sum.eq(expected).all().item<bool>()) << times << " times: " << sum;
   }
 }

@@ -75,7 +75,7 @@ TEST_F(Updater, RunsTheOptimiserOnParameters) {
   for (std::size_t i = 0; i < state_.layout().parameter_range().end; ++i) {
     const float gradient = mean_.data()[i];
     ASSERT_FLOAT_EQ(state_.moments()[0].data()[i], 0.5F * gradient);
-    // The first step of Adam is the sign of the gradient times the rate.
+    // The first step of Adam is the rate times the gradient's sign.
     const float sign = gradient > 0.0F ? 1.0F : gradient < 0.0F ? -1.0F : 0.0F;
     ASSERT_NEAR(state_.weights().data()[i], before[i] - 0.01F * sign, 1e-6F) << i;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Micro-batch 0 of a job on networks that keep their first weights: what the graph of its recipe
-// leaves in them, and what plain autograd leaves of a loss. Test thread.
+// Micro-batch 0 of a job on networks with their initial weights. Computes gradients by the recipe's
+// graph, and by plain autograd. Test thread.
 #pragma once
 
 #include <algorithm>
@@ -42,13 +42,13 @@ class OneMicrobatch {
                     .device = at::kCPU,
                     .loss_scale = loss_scale});
   }
-  /// What the first phase leaves in any network, and the losses that it shows.
+  /// Returns the first phase's gradients of all networks. shown() has its losses.
   Gradients of_phases(const std::vector<pipeline::Phase>& phases) {
     PassRun run = run_of(phases);
     return left_by(run, phases, 0, {});
   }
-  /// What `phase` of the recipe leaves in the networks that it trains, or one pass of it alone, in
-  /// the last of so many steps.
+  /// Returns the gradients of the recipe's `phase`, or of one pass of it, for the networks that it
+  /// trains, in the last of `steps` steps.
   Gradients of_recipe(int phase, std::optional<int> pass = {}, std::int64_t steps = 1) {
     PassRun run = run_of(phases_);
     Gradients found;
@@ -58,9 +58,9 @@ class OneMicrobatch {
     --step_;
     return of_trained(std::move(found), phase);
   }
-  /// The same of `loss`, by plain autograd.
+  /// Returns the same gradients of `loss` by plain autograd.
   Gradients of_loss(int phase, const at::Tensor& loss) { return of_trained(of_loss(loss), phase); }
-  /// In any network.
+  /// Returns the gradients of all networks.
   Gradients of_loss(const at::Tensor& loss) {
     forget();
     torch::autograd::backward({loss}, {});
@@ -74,7 +74,7 @@ class OneMicrobatch {
   [[nodiscard]] at::Tensor apply(const std::string& network, const at::Tensor& in) {
     return apply(job_.id_of(network), in);
   }
-  /// Of the step at hand.
+  /// Returns a key of the current step.
   [[nodiscard]] RandomKey key(RandomDraw draw, int phase, int pass = 0) const {
     return {.seed = job_.training.seed,
             .step = step_,
@@ -94,7 +94,7 @@ class OneMicrobatch {
   [[nodiscard]] at::Tensor seen_of(const gan::Statistic& statistic) const {
     return seen_.of(statistic);
   }
-  /// What was shown of the last of_phases() or of_recipe().
+  /// Returns the losses of the last of_phases() or of_recipe().
   [[nodiscard]] messages::MicrobatchLoss shown() const { return losses_.read().front(); }
 
   std::function<double()> loss_scale;
@@ -113,7 +113,7 @@ class OneMicrobatch {
         continue;
       }
       if (at.operation == Operation::kOpenLeaf && is_asked_for) {
-        forget();  // what earlier phases have left
+        forget();  // gradients of earlier phases
       } else if (at.operation == Operation::kForward) {
         run.forward(at);
       } else if (at.operation == Operation::kBackward) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Passes that no recipe has: gradients of the graph, cut at every tensor, against those of plain
-// autograd through the whole of it.
+// Passes that no recipe has. Compares gradients of the graph, cut at every tensor, with plain
+// autograd through the whole graph.
 #include "worker/pass/pass_run.hpp"
 
 #include <functional>
@@ -35,7 +35,7 @@ class Bench : public OneMicrobatch {
  public:
   explicit Bench(JobSpec job = fidelity::small_mlp()) : OneMicrobatch(std::move(job)) {}
 
-  /// What plain autograd leaves of `loss`, a function of the drawn fakes' noise, the real points
+  /// Returns plain autograd's gradients of `loss`, a function of the fakes' noise, the real points
   /// and the shares.
   Gradients plain_gradients(
       const std::function<at::Tensor(const at::Tensor& noise, const at::Tensor& real,
@@ -45,8 +45,7 @@ class Bench : public OneMicrobatch {
   }
 };
 
-/// Fakes that two networks' applications and a join take, three losses of which one couples two
-/// branches.
+/// Two networks and a join take the fakes; one of three losses couples two branches.
 std::vector<pipeline::Phase> branching(const std::vector<NetworkId>& trained) {
   return completed(
       {{.name = "branching",
@@ -103,7 +102,7 @@ TEST(PassRun, TrainsAnAutoencoderThroughTheSampleOfItsCode) {
   EXPECT_GT(bench.shown().by_network[1], 0.0);
 }
 
-/// The discriminator's phase of `job` with the pass `name` alone.
+/// Returns the discriminator's phase of `job` with only the pass `name`.
 std::vector<pipeline::Phase> only_pass(const JobSpec& job, const std::string& name) {
   std::vector<pipeline::Phase> phases = gan::phases_of(job);
   phases.resize(1);
@@ -197,7 +196,7 @@ TEST(PassRun, MultipliesGradientsByTheScaleOfTheirPhaseAndShowsLossesWithout) {
   const messages::MicrobatchLoss shown = bench.shown();
   bench.loss_scale = [] { return 256.0; };
   const Gradients scaled = bench.of_phases(branching({kG, kD}));
-  for (const auto& [name, gradient] : plain) {  // a power of two rounds nothing
+  for (const auto& [name, gradient] : plain) {  // scaling by a power of two is exact
     EXPECT_TRUE(at::equal(scaled.at(name), gradient * 256.0)) << name;
   }
   EXPECT_EQ(bench.shown().by_network[0], shown.by_network[0]);

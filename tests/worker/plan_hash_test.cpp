@@ -9,7 +9,7 @@
 namespace gangway::worker {
 namespace {
 
-/// Everything that a plan consists of, to be changed one by one.
+/// All parts of a plan; tests change one at a time.
 struct PlanParts {
   std::vector<comm::ArenaLayout::Tensor> generator{{"generator/0/weight", 9'000}};
   std::vector<comm::ArenaLayout::Tensor> discriminator{{"discriminator/0/weight", 9'000}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A network with every kind of tensor in a few thousand elements. Any thread.
+// A network of some thousand elements with every kind of tensor. Any thread.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace gangway::worker {
 
-/// "image" [N, 3, 8, 8] → convolution to `channels` with BatchNorm → dense layer with bias to [N,
-/// 1]. Initialised.
+/// Makes and initialises "image" [N, 3, 8, 8] → convolution to `channels` with BatchNorm → dense
+/// layer with bias to [N, 1].
 [[nodiscard]] gan::Network small_network(const std::string& name, std::int64_t channels = 20);
 
-/// Whether two arenas hold the same bits.
+/// Returns whether two arenas hold the same bits.
 [[nodiscard]] bool same_bits(const comm::Arena& left, const comm::Arena& right);
 
 }  // namespace gangway::worker

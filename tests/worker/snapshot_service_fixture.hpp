@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Workers with a known state, and their snapshots on a loopback.
+// Workers with a known state, and their snapshots, connected by a loopback.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 inline constexpr std::int64_t kSavedStep = 40;
 
-/// What one worker keeps: a generator with an average and a discriminator.
+/// A worker's networks: a generator with an average, and a discriminator.
 struct Worker {
   explicit Worker(int num_workers, std::int64_t channels = 20,
                   MemoryFormat format = MemoryFormat::kChannelsLast)
@@ -56,14 +56,14 @@ inline std::vector<comm::Arena*> arenas_of(NetworkState& state) {
   return arenas;
 }
 
-/// A value that tells network, arena, tensor and logical element apart.
+/// Returns a value that is unique for network, arena, tensor and logical element.
 inline float value_of(std::size_t network, std::size_t arena, std::size_t place,
                       std::int64_t element) {
   return static_cast<float>(network * 4 + arena) + 0.01F * static_cast<float>(place) +
          1e-5F * static_cast<float>(element);
 }
 
-/// The logical values of every place, whole.
+/// Fills all tensors with their logical values.
 inline void fill(Worker& worker) {
   const at::NoGradGuard no_grad;
   for (std::size_t n = 0; n < worker.states().size(); ++n) {
@@ -83,7 +83,7 @@ inline void fill(Worker& worker) {
   }
 }
 
-/// Wipes what training leaves to other workers: moments and average outside the own slices.
+/// Wipes state that other workers train: moments and average outside of the own slices.
 inline void forget_foreign_slices(Worker& worker, int me) {
   for (NetworkState* state : worker.states()) {
     for (comm::Arena* arena : arenas_of(*state)) {
@@ -92,7 +92,7 @@ inline void forget_foreign_slices(Worker& worker, int me) {
         for (int other = 0; other < state->plan().num_workers(); ++other) {
           const std::span<float> slice = arena->range(state->plan().slice(bucket, other));
           if (other != me && !slice.empty()) {
-            std::memset(slice.data(), 0xFF, slice.size_bytes());  // not a number
+            std::memset(slice.data(), 0xFF, slice.size_bytes());  // NaN
           }
         }
       }
@@ -100,7 +100,7 @@ inline void forget_foreign_slices(Worker& worker, int me) {
   }
 }
 
-/// The weights whole, the own slices of all else.
+/// Expects whole weights, and own slices of all other state.
 inline void expect_filled(Worker& worker, int me, int num_workers) {
   for (std::size_t n = 0; n < worker.states().size(); ++n) {
     NetworkState& state = *worker.states()[n];
@@ -137,21 +137,21 @@ inline void expect_filled(Worker& worker, int me, int num_workers) {
 
 inline const JobSpec kJob;
 
-/// Where the workers of one start meet, and what they are to begin with.
+/// The workers of one start, and the state with which they begin.
 struct Start {
   int num_workers = 1;
   fs::path run;
   MemoryFormat format = MemoryFormat::kChannelsLast;
   fs::path resume = {};
-  int snapshot_parts = 0;  ///< above 0: of the snapshot of kSavedStep to go on from
+  int snapshot_parts = 0;  ///< above 0: parts of the snapshot of kSavedStep
   const JobSpec* job = &kJob;
-  std::vector<int> hosts = {};  ///< by worker; empty: all are on one
+  std::vector<int> hosts = {};  ///< by worker; empty: one host
 };
 
-/// What one worker's service reported.
+/// The reports of one worker's service.
 using Parts = std::vector<messages::CheckpointPart>;
 
-/// A coordinator that knows its proposals beforehand.
+/// A coordinator with prepared proposals.
 class ScriptedLink final : public StateLink {
  public:
   explicit ScriptedLink(std::deque<messages::Begin> begins) : begins_(std::move(begins)) {}
@@ -181,7 +181,7 @@ class ScriptedLink final : public StateLink {
 
  private:
   messages::Begin next() {
-    if (begins_.empty()) {  // as a coordinator that has nothing left
+    if (begins_.empty()) {  // as a coordinator without further proposals
       throw CheckpointError(failures.empty() ? "another worker failed" : failures.back().reason);
     }
     messages::Begin begin = begins_.front();
@@ -191,7 +191,7 @@ class ScriptedLink final : public StateLink {
   std::deque<messages::Begin> begins_;
 };
 
-/// A start's memory of one of its workers: all are on one host.
+/// Returns the snapshot folder of a start whose workers are all on one host.
 inline fs::path memory_of(const Start& start) {
   fs::create_directories(start.run / checkpoint::kSnapshotsFolder);
   return start.run / checkpoint::kSnapshotsFolder;
@@ -214,7 +214,7 @@ inline StateSetup state_setup(const Start& start, const fs::path& shared_memory,
           .timeout = std::chrono::seconds(20)};
 }
 
-/// All parts of `num_parts` lie on the host of all of `num_workers`.
+/// All `num_parts` parts lie on the host of all `num_workers` workers.
 inline messages::WholeSnapshot held_by_all(int num_parts, int num_workers) {
   std::vector<WorkerIndex> all(static_cast<std::size_t>(num_workers));
   std::iota(all.begin(), all.end(), WorkerIndex(0));
@@ -231,8 +231,7 @@ inline messages::Begin begin_of(const Start& start) {
   return begin;
 }
 
-/// Runs `body(worker's index, worker, its service, what it reported)` on every worker of a
-/// loopback.
+/// Runs `body(index, worker, service, reports)` on every worker of a loopback.
 inline void on_workers(const Start& start,
                        const std::function<void(int, Worker&, SnapshotService&, Parts&)>& body) {
   const fs::path memory = memory_of(start);

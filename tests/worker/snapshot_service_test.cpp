@@ -30,7 +30,7 @@ checkpoint::Manifest manifest_of(int num_workers) {
   return manifest;
 }
 
-/// Writes the filled state of `num_workers` behind a snapshot, and commits it.
+/// Writes the filled state of `num_workers` after a snapshot, and commits it.
 fs::path save_on(int num_workers, const fs::path& folder,
                  MemoryFormat format = MemoryFormat::kChannelsLast) {
   const fs::path temporary = checkpoint::begin_checkpoint(folder / "checkpoints", kSavedStep);
@@ -114,7 +114,7 @@ TEST_F(SnapshotServiceTest, FinishesTheFilesOfWhatWasTakenWhereTrainingDiverges)
     };
     write_behind(1);
     service.take_now(1);
-    write_behind(2);  // its step is never done
+    write_behind(2);  // the job ends before its step
     service.finish_healthy_files();
     ASSERT_EQ(parts.size(), 1U);
     EXPECT_EQ(parts.front().step, 1);
@@ -125,8 +125,8 @@ TEST_F(SnapshotServiceTest, FinishesTheFilesOfWhatWasTakenWhereTrainingDiverges)
 TEST_F(SnapshotServiceTest, SharesTheTensorsOutWithoutWritingOneTwice) {
   const fs::path checkpoint = save_on(3, folder("a"));
   const checkpoint::StoredState state(checkpoint);
-  // Generator: 7 parameters and 2 statistics, twice, and 2 x 7 moments, 1 count; discriminator: 9 +
-  // 14 + 1.
+  // Generator: 7 parameters and 2 statistics, twice; 2 x 7 moments; 1 count. Discriminator: 9 + 14
+  // + 1.
   EXPECT_EQ(state.tensors().size(), 18U + 14U + 1U + 9U + 14U + 1U);
   EXPECT_NE(state.find("generator_ema/0/norm.running_mean"), nullptr);
   EXPECT_EQ(state.find("generator_optimizer/first_moment/0/norm.running_mean"), nullptr);

@@ -19,7 +19,7 @@ namespace {
 
 using enum NetworkId;
 
-/// One worker that owns all of two networks, and updates them.
+/// One worker that owns and updates all of two networks.
 class Taker : public ::testing::Test {
  protected:
   Taker() {
@@ -28,7 +28,7 @@ class Taker : public ::testing::Test {
       std::fill(mean->data(), mean->data() + mean->size(), 0.5F);
     }
   }
-  /// @param snapshot_step  that the update is the last one in front of
+  /// @param snapshot_step  step of the snapshot before which this update is the last
   void update(NetworkId network, std::optional<std::int64_t> snapshot_step) {
     NetworkState& state = *worker_.states()[static_cast<std::size_t>(network)];
     NetworkUpdater updater(state);
@@ -43,7 +43,7 @@ class Taker : public ::testing::Test {
       updater.update(slice, mean.range(slice));
     }
   }
-  /// All that a snapshot is to hold now, piece after piece.
+  /// Returns the bytes that a snapshot must hold now, piece by piece.
   std::vector<std::byte> state() {
     std::vector<std::byte> bytes;
     for (const OwnedPiece& piece : owned_pieces(networks_, 0)) {
@@ -155,7 +155,7 @@ TEST_F(Taker, LetsUpdatesGoOnBehindOneThatItGaveUp) {
   generator_mean_.data()[3] = std::numeric_limits<float>::quiet_NaN();
   update(kDiscriminator, 5);
   update(kGenerator, 5);
-  update(kGenerator, {});  // copies first what was put off
+  update(kGenerator, {});  // first copies the postponed part
   update(kDiscriminator, {});
   EXPECT_FALSE(taker_.advance(/*is_quiet=*/true)) << "nothing is left to copy";
   EXPECT_EQ(taker_.newest(), std::nullopt);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gradients of the recipes whose discriminator is a trunk and heads, against plain autograd through
-// their losses written down once more.
+// Compares gradients of recipes whose discriminator is a trunk with heads with plain autograd
+// through their losses, written independently.
 #include <gtest/gtest.h>
 
 #include "job/families/families.hpp"
@@ -17,7 +17,7 @@ at::Tensor verdict(OneMicrobatch& networks, const at::Tensor& examples, bool is_
       logits, is_real ? at::ones_like(logits) : at::zeros_like(logits));
 }
 
-/// The adversaries' loss on fakes and the information about their codes.
+/// Returns the adversarial loss on fakes, and the information about their codes.
 at::Tensor informed(OneMicrobatch& networks, int phase, int pass, bool are_called_real) {
   const ModelSpec& model = networks.job().model;
   const at::Tensor codes = gan::keyed_uniform(networks.key(RandomDraw::kCode, phase, pass),

@@ -10,7 +10,7 @@
 namespace gangway::worker {
 namespace {
 
-/// Some layers: what they take, and weights, give what they make.
+/// Some layers: a function from inputs and weights to outputs.
 struct Layers {
   std::string name;
   std::vector<at::Tensor> weights;
@@ -38,7 +38,7 @@ Layers images() {
           {leaf({2, 3, 8, 8})}};
 }
 
-/// A weight is scaled by what is taken, as StyleGAN2 does, and a constant is weights alone.
+/// A weight is scaled by an input, as in StyleGAN2, and a constant comes from weights alone.
 Layers styles() {
   const std::vector<at::Tensor> w{leaf({4, 4}), leaf({2, 4}), leaf({4, 3}), leaf({4})};
   return {"styles",
@@ -48,12 +48,12 @@ Layers styles() {
             const at::Tensor scaled = w[0].unsqueeze(0) * style.unsqueeze(1);
             const at::Tensor made = at::bmm(scaled, w[1].unsqueeze(2)).squeeze(2);
             return std::vector<at::Tensor>{made * at::rsqrt(scaled.square().sum({2}) + 1.0) + in[0],
-                                           style, in[1]};  // passed on as it is
+                                           style, in[1]};  // returned unchanged
           },
           {leaf({2, 4}), leaf({2, 3})}};
 }
 
-/// Spectral normalisation: the way from a weight to its layer is longer.
+/// Spectral normalisation: several operations lie between a weight and its layer.
 Layers normalised() {
   const std::vector<at::Tensor> w{leaf({4, 3}), leaf({2, 4})};
   return {"normalised",
@@ -76,7 +76,7 @@ Layers shared() {
           /*reruns_layers=*/true};
 }
 
-/// One of the outputs depends on weights alone.
+/// One output depends only on weights.
 Layers weights_alone() {
   const std::vector<at::Tensor> w{leaf({3, 3}), leaf({4})};
   return {"weights alone",
@@ -90,7 +90,7 @@ Layers weights_alone() {
 std::vector<at::Tensor> zeroed_gradients(const std::vector<at::Tensor>& leaves) {
   std::vector<at::Tensor> gradients;
   for (at::Tensor one : leaves) {
-    one.mutable_grad() = at::full_like(one, 0.125);  // they are added to
+    one.mutable_grad() = at::full_like(one, 0.125);  // backward adds to it
     gradients.push_back(one.grad());
   }
   return gradients;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Steps that are recorded and played have the bits of plain ones, on a recorder that plays by
-// computing again; and on recorders that fail, or replay something else.
+// Recorded and replayed steps have the bits of plain steps. The recorder here replays by computing
+// again; other recorders fail, or replay something else.
 #include "worker/step/step_graphs.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@
 namespace gangway::fidelity {
 namespace {
 
-/// Cannot record the second graph.
+/// Fails at the second graph.
 class FailingRecorder final : public ComputingRecorder {
  public:
   using ComputingRecorder::ComputingRecorder;
@@ -42,7 +42,7 @@ class FailingRecorder final : public ComputingRecorder {
   }
 };
 
-/// Has no memory for micro-batches beside one another.
+/// Has no memory for parallel micro-batches.
 class NarrowRecorder final : public ComputingRecorder {
  public:
   using ComputingRecorder::ComputingRecorder;
@@ -51,7 +51,7 @@ class NarrowRecorder final : public ComputingRecorder {
   }
 };
 
-/// Cannot record what Calls say.
+/// Fails at the graph that Calls names.
 class HesitantRecorder final : public ComputingRecorder {
  public:
   using ComputingRecorder::ComputingRecorder;
@@ -65,7 +65,7 @@ class HesitantRecorder final : public ComputingRecorder {
   }
 };
 
-/// Plays nothing from that step on.
+/// Replays nothing from step kEnd on.
 template <std::int64_t kEnd>
 class FadingRecorder final : public ComputingRecorder {
  public:
@@ -115,7 +115,7 @@ class StepGraphs : public BesideOneWorker {
   Calls calls_[4];
 };
 
-/// Two plain, one recorded, one of both, one played.
+/// Two plain steps, one recorded, one computed both ways, one replayed.
 constexpr std::int64_t kSteps = 5;
 
 class EveryRecordedJob : public StepGraphs, public ::testing::WithParamInterface<std::size_t> {};
@@ -127,13 +127,13 @@ bool any_pass(const JobSpec& job, bool (*holds)(const pipeline::Pass&)) {
   });
 }
 
-/// Whether a phase takes what an earlier one has made. By computing it can be taken once: a step
-/// that is computed both ways takes it twice, as only a device's graphs can.
+/// Returns whether a phase takes results of an earlier one. A step that is computed both ways takes
+/// them twice. Only a device's graphs can do so; here they can be taken once.
 bool recalls(const JobSpec& job) {
   return any_pass(job, [](const pipeline::Pass& pass) { return pass.recall.has_value(); });
 }
 
-/// Whether a pass takes what is the host's from step to step.
+/// Returns whether a pass reads state that the host changes in each step.
 bool takes_from_the_host(const JobSpec& job) {
   return any_pass(job, [](const pipeline::Pass& pass) {
     return std::ranges::any_of(pass.nodes, [](const pipeline::Node& node) {
@@ -147,7 +147,7 @@ std::vector<NamedJob> jobs_to_compute_twice(const std::filesystem::path& images)
   jobs.push_back({.name = "Adaptive", .job = adaptive_dcgan(images)});
   jobs.push_back({.name = "DiffAugment", .job = small_dcgan(images)});
   jobs.back().job.training.augment.policy = AugmentPolicy::kDiffAugment;
-  // The phases of what is large are those of another.
+  // Large jobs have the phases of a small one.
   std::erase_if(jobs, [](const NamedJob& named) { return named.is_large || recalls(named.job); });
   return jobs;
 }
@@ -157,7 +157,7 @@ const std::vector<NamedJob>& twice_computed_jobs() {
   return jobs;
 }
 
-/// More of a job with several lists of instructions, each of which comes less often.
+/// Returns more steps for a job with several lists of instructions, each of which comes less often.
 std::int64_t steps_of(const JobSpec& job) {
   const std::vector<pipeline::Phase> phases = gan::phases_of(job, TORCH_VERSION);
   return std::ranges::all_of(phases, [](const auto& phase) { return phase.interval == 1; })
@@ -200,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(Breadth, EveryRecordedJob,
 
 TEST_F(StepGraphs, GivesBackWhatPlainStepsTookOnceAListIsPlayedAlone) {
   const JobSpec job = small_dcgan(images());
-  (void)recorded<ComputingRecorder>(job, 4);  // two plain ones, one recorded, one of both ways
+  (void)recorded<ComputingRecorder>(job, 4);  // two plain, one recorded, one both ways
   EXPECT_EQ(calls_[0].given_back, 0);
   EXPECT_EQ(recorded<ComputingRecorder>(job, kSteps).digest, trained_alone(job, kSteps).digest);
   EXPECT_EQ(calls_[0].given_back, 1);
@@ -293,8 +293,7 @@ class Step(gangway.Step):
         return loss, {"step": step}
 )";
 
-/// LibTorch's generator, where a graph is recorded or played, has the seed that the call in it
-/// draws by.
+/// Checks that LibTorch's generator has the call's seed while a graph is recorded or replayed.
 class SeededRecorder final : public ComputingRecorder {
  public:
   using ComputingRecorder::ComputingRecorder;
@@ -309,9 +308,9 @@ class SeededRecorder final : public ComputingRecorder {
 
 class OwnStepGraphs : public StepGraphs {
  protected:
-  /// A job with a step of its own, which has been looked at.
+  /// Returns a checked job with its own step.
   JobSpec own(const std::string& text = kOwnStep) {
-    static int number = 0;  // the interpreter is one, and each file another module
+    static int number = 0;  // each file needs another module name
     JobSpec job = small_dcgan(images());
     const auto name = [&](const char* class_name, std::string arguments = {}) {
       const std::string file = fmt::format("own{}.py", number);
@@ -334,13 +333,13 @@ class OwnStepGraphs : public StepGraphs {
 
 TEST_F(OwnStepGraphs, HaveTheBitsOfPlainStepsWhereAllPhasesMayBeRecorded) {
   JobSpec job = own();
-  job.layout.check_steps = 5;  // proven anew
+  job.layout.check_steps = 5;  // compared again
   constexpr std::int64_t kMoreSteps = 12;
   const Outcome reference = run(job, 1, kMoreSteps);
   const Outcome found = recorded<SeededRecorder>(job, kMoreSteps);
   EXPECT_EQ(found.digest, reference.digest);
   EXPECT_TRUE(same_losses(found, reference));
-  // A call a graph, and one before them: two phases.
+  // Two phases, each with a graph per call, and one before them.
   EXPECT_EQ(calls_[0].recorded, 2 * (job.training.microbatches + 1));
   EXPECT_GE(calls_[0].played, 9 * calls_[0].recorded);
   job.numerics.device = DeviceKind::kCuda;

@@ -23,7 +23,7 @@ namespace {
 using pipeline::Instruction;
 using pipeline::Operation;
 
-/// One worker with all micro-batches, driven instruction by instruction.
+/// One worker with all micro-batches; a test performs its instructions one by one.
 class SingleWorker {
  public:
   explicit SingleWorker(const JobSpec& job)
@@ -81,7 +81,7 @@ class SingleWorker {
   StepOperations operations;
 };
 
-/// The instructions of `schedule` that belong to phases training `network`.
+/// Returns the instructions of `schedule` in phases that train `network`.
 std::vector<Instruction> of_network(const std::vector<Instruction>& schedule, const JobSpec& job,
                                     NetworkId network) {
   const std::vector<pipeline::Phase> phases = gan::adversarial_phases(job);
@@ -159,7 +159,7 @@ TEST_F(StepOperationsTest, TheDiscriminatorsPhasesLeaveTheGeneratorUntouched) {
 
 TEST_F(StepOperationsTest, APurePenaltyGivesTheLastBiasAnExactZero) {
   JobSpec job = fidelity::small_mlp();
-  job.model.activation = Activation::kSoftplus;  // smooth: all other biases have an influence
+  job.model.activation = Activation::kSoftplus;  // smooth: all other biases have influence
   job.training.penalty = {.r1_gamma = 1.0, .r1_interval = 4};
   job.network("discriminator").optimizer.betas = {0.0, 0.99};  // the first moment is the gradient
   SingleWorker worker(job);
@@ -194,7 +194,7 @@ TEST_F(StepOperationsTest, ReportsAFiniteLossForEveryMicrobatch) {
   }
 }
 
-/// However long the half-life: decay (1 + t) / (10 + t) after t updates, a half-life of t ln 2 / 9.
+/// For any half-life: decay (1 + t) / (10 + t) after t updates, a half-life of t ln 2 / 9.
 TEST_F(StepOperationsTest, AveragesOverNoMoreThanAShareOfTheUpdatesSoFar) {
   JobSpec job = dcgan();
   job.network("generator").ema_kimg = 1e6;
@@ -227,15 +227,15 @@ void expect_first_average_to_decay_by_2_to_the_minus_8(const JobSpec& job) {
   EXPECT_EQ(copy(*generator.average()), expected);
 }
 
-/// Decay 2^(-images of a step / half-life), where that is less than the share above.
+/// Decay 2^(-images of a step / half-life), if that is less than the bound above.
 TEST_F(StepOperationsTest, AveragesWithAHalfLifeInImages) {
   JobSpec job = dcgan();
   job.network("generator").ema_kimg = static_cast<double>(job.images_per_step()) / 8000.0;
   expect_first_average_to_decay_by_2_to_the_minus_8(job);
 }
 
-/// After the first of two steps over which it rises, half of a quarter of a step's images: decay
-/// 2^-8, which is less than the share above.
+/// After the first of two steps of the rise: half of a quarter of a step's images; decay 2^-8,
+/// which is less than the bound above.
 TEST_F(StepOperationsTest, AveragesWithAHalfLifeThatRises) {
   JobSpec job = dcgan();
   const double kimg_of_step = static_cast<double>(job.images_per_step()) / 1e3;
@@ -244,8 +244,8 @@ TEST_F(StepOperationsTest, AveragesWithAHalfLifeThatRises) {
   expect_first_average_to_decay_by_2_to_the_minus_8(job);
 }
 
-/// Images are counted up to the end of a step: the first of four steps of warm-up has a quarter of
-/// the rate.
+/// Images are counted up to the end of the step: the first of four steps of warm-up has a quarter
+/// of the rate.
 TEST_F(StepOperationsTest, ScalesTheRateByTheImagesSeenWhenTheStepIsOver) {
   JobSpec job = dcgan();
   job.network("discriminator").schedule.warmup_kimg =
@@ -301,7 +301,7 @@ TEST_F(StepOperationsTest, AnUpdateThatOverflowsIsSkippedAndHalvesTheLossScale) 
   }
   SingleWorker worker(job);
   NetworkState& discriminator = *worker.networks[kDiscriminator];
-  discriminator.counts.scale_exponent = 40;  // no gradient in fp16 survives that
+  discriminator.counts.scale_exponent = 40;  // too large for any gradient in fp16
   worker.networks[kGenerator]->counts.scale_exponent = 0;
   const std::vector<float> weights = copy(discriminator.weights());
   const std::vector<float> moments = copy(discriminator.moments()[1]);
@@ -360,7 +360,7 @@ TEST_F(StepOperationsTest, ABoundOnTheNormChangesNoBit) {
 TEST_F(StepOperationsTest, AGradientAboveItsBoundIsTroubleOfItsStep) {
   JobSpec job = dcgan();
   job.training.divergence.gradient_norm = 1e-6;
-  job.network("discriminator").clip_norm = 1e-9;  // what is clipped is looked at before
+  job.network("discriminator").clip_norm = 1e-9;  // the bound is checked before clipping
   SingleWorker worker(job);
   worker.operations.begin_step(0);
   try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gradients of the recipe style-transfer, against plain autograd through its losses written down
-// once more by LibTorch's own functions.
+// Compares gradients of the recipe style-transfer with plain autograd through its losses, written
+// with LibTorch's own functions.
 #include <gtest/gtest.h>
 
 #include "data/images/style_picture.hpp"
@@ -11,7 +11,7 @@
 namespace gangway::worker {
 namespace {
 
-/// Correlations of the maps, by a sum over pixels.
+/// Returns the correlations of the maps, by a sum over pixels.
 at::Tensor gram(const at::Tensor& maps) {
   return at::einsum("nchw,ndhw->ncd", {maps, maps}) /
          static_cast<double>(maps.size(1) * maps.size(2) * maps.size(3));
@@ -45,11 +45,11 @@ at::Tensor plain_loss(OneMicrobatch& transfer) {
                                          made.diff(1, 3).square().sum({1, 2, 3}).mean());
 }
 
-/// A bias before InstanceNorm moves nothing: its gradient is rounding alone.
+/// InstanceNorm cancels a bias before it, so its gradient consists of rounding errors.
 void drop_idle_biases(Gradients& gradients) {
   std::erase_if(gradients, [](const auto& entry) {
     const std::string& name = entry.first;
-    const bool is_last = name == "generator/6/bias";  // of the layer without a norm
+    const bool is_last = name == "generator/6/bias";  // the layer without a norm
     return !is_last && name.ends_with("bias") && name.find("norm") == std::string::npos;
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gradients of the recipes that make pictures of pictures, against plain autograd through their
-// losses written down once more.
+// Compares gradients of the image-to-image recipes with plain autograd through their losses,
+// written independently.
 #include <algorithm>
 #include <iterator>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kTranslationTolerance = 1e-5;
 
-/// @param number  0 or 1, of a job of two sides
+/// @param number  0 or 1: side of the job's pictures
 at::Tensor side(OneMicrobatch& networks, std::int64_t number) {
   const at::Tensor real = networks.real();
   const std::int64_t channels = real.size(1) / 2;
@@ -30,8 +30,8 @@ at::Tensor to_zero(const at::Tensor& logits) {
   return at::mse_loss(logits, at::zeros_like(logits));
 }
 
-/// The same, but for biases in front of a normalization, which takes them out again: their
-/// gradients are rounding alone.
+/// The same, except for biases before a normalization. It cancels them, so their gradients consist
+/// of rounding errors.
 void expect_close_where_any(Gradients found, Gradients expected) {
   double largest = 0.0;
   for (const auto& [name, gradient] : expected) {
@@ -56,7 +56,7 @@ class TranslationGradients : public ::testing::Test {
     JobSpec job = fidelity::small_translation(*recipe_named(recipe), family_named(family),
                                               fidelity::tiny_images());
     job.training.translation.pool = 0;
-    job.numerics.memory_format = MemoryFormat::kContiguous;  // as the plain one's
+    job.numerics.memory_format = MemoryFormat::kContiguous;  // as in the plain code
     return job;
   }
 };

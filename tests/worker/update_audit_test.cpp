@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 
 constexpr int kWorkers = 3;
 
-/// Changes what the updater did before the audit sees it; nothing unless told.
+/// Flips a bit of the updater's result before the audit reads it, if enabled.
 struct Corruption final : UpdateWatcher {
   void before_update(const UpdateSlice&) override {}
   void after_update(const UpdateSlice& slice, const UpdatePlan&) override {
@@ -36,7 +36,7 @@ struct Corruption final : UpdateWatcher {
   std::size_t element = 0;
 };
 
-/// One worker's network and audit. Its lane is driven by the test.
+/// One worker's network and audit. The test drives its lane.
 struct AuditedWorker {
   AuditedWorker(comm::LoopbackHub& hub, int index, Averaging averaging)
       : transport(hub, index),
@@ -74,7 +74,7 @@ class UpdateAuditTest : public ::testing::Test {
             .harvests = 2,
             .average_decay = 0.75};
   }
-  /// Every owner updates its slices, a block at a time.
+  /// Lets every owner update its slices, block by block.
   void update(std::int64_t step) {
     for (const auto& worker : workers_) {
       worker->updater.prepare(plan(step));
@@ -92,7 +92,7 @@ class UpdateAuditTest : public ::testing::Test {
       }
     }
   }
-  /// Drives all lanes until nothing is under way; what the auditor found.
+  /// Drives all lanes until they are idle. Returns the auditor's finding.
   std::string verdict() {
     try {
       while (std::ranges::any_of(workers_, [](const auto& worker) {
@@ -154,13 +154,13 @@ TEST_F(UpdateAuditWithoutAverage, PassesWhatTheUpdaterDid) {
   }
 }
 
-/// By what an update changes.
+/// One instance for each kind of state that an update changes.
 class UpdateAuditOf : public UpdateAuditTest, public ::testing::WithParamInterface<std::size_t> {};
 
 TEST_P(UpdateAuditOf, CatchesAFlippedBitInTheOptimisersResult) {
   std::int64_t step = 0;
   while (choice(step).range.begin >= worker(0).state.layout().parameters().back().offset) {
-    ++step;  // until a slice begins with a parameter
+    ++step;  // finds a slice that begins with a parameter
   }
   const UpdateAudit::Choice chosen = choice(step);
   NetworkState& state = worker(chosen.owner).state;

@@ -44,7 +44,7 @@ class CudaExchange final : public NetworkExchange, public RecordedExchange {
   CudaExchange& operator=(const CudaExchange&) = delete;
 
   [[nodiscard]] RecordedExchange* recorded() override { return this; }
-  /// Shows `watcher` what it wishes for, some time after the update.
+  /// Shows `watcher` the requested figures, some time after the update.
   void show_updates_to(UpdateWatcher& watcher) override { shown_.show_to(watcher); }
   void await_shown() override;
   /// Computes with the host's reference version of the kernels.

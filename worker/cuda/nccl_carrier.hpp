@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Sends tensors of passes from GPU to GPU over NCCL. Before each tensor, its sender announces key
 // and shape in a host message (a notice), numbered along the edge. The receiver posts receives in
-// the order of the sends, whatever the order in which its passes take them. The host runs ahead of
+// the order of the sends, for any order in which its passes take them. The host runs ahead of
 // its device by a limited number of tensors. Compute thread; the lane carries the messages and
 // launches.
 //

@@ -43,7 +43,7 @@ class CoordinatorLink : public StateLink {
   /// @throws StoppedByCoordinator; CommError when `limit` passes.
   [[nodiscard]] virtual messages::Lease next_lease(std::chrono::milliseconds limit) = 0;
 
-  /// Reports that this worker cannot go on. Waits at most a second for the message to leave; the
+  /// Reports that this worker cannot continue. Waits at most a second for the message to leave; the
   /// caller then ends the process.
   virtual void stop(const messages::Stop& stop) = 0;
 

@@ -39,7 +39,7 @@ messages::Begin load(const StateSetup& setup, const StateLoad& load, const Snaps
     }
     begin = setup.link.ask_another(outcome.failure, kStartDeadline);
   }
-  if (begin.attempt > 1) {  // something was loaded in part
+  if (begin.attempt > 1) {  // a part of a state was loaded
     for (NetworkState* network : setup.networks) {
       network->begin_anew(setup.job.training.seed);
     }

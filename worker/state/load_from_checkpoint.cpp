@@ -39,7 +39,7 @@ const checkpoint::StoredTensor& require(const checkpoint::StoredState& source,
   return *tensor;
 }
 
-/// Reads [begin, end) of `tensor` in the arena's order, whatever its stored order.
+/// Reads [begin, end) of `tensor` in the arena's order, from any stored order.
 void read_in_order(checkpoint::StoredState& source, const checkpoint::StoredTensor& tensor,
                    const checkpoint::TensorStretch& piece, std::span<float> out) {
   if (tensor.order == piece.order) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loads all workers' networks from a snapshot whose parts lie in several hosts' memory: each worker
+// Loads all workers' networks from a snapshot whose parts lie in several hosts' memory. Each worker
 // takes its own slices from its host, and the rest from the workers that hold them. Every transfer
 // is verified by hash at both ends. Compute thread; messages run on the lane.
 #pragma once

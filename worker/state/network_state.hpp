@@ -146,7 +146,7 @@ class NetworkState {
     return leaf_ + layout_.parameters()[index].offset;
   }
   /// Runs `body` with the network bound to `arena` instead of its weights (a gathered average).
-  /// Rebinds whatever happens.
+  /// Rebinds also after an exception.
   void with_weights(comm::Arena& arena, const std::function<void()>& body);
 
   /// Location of a trained tensor or statistic in an arena.

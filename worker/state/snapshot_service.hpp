@@ -47,8 +47,8 @@ class SnapshotService {
   /// which other workers blame this one.
   void finish_healthy_files() noexcept;
   /// Copies snapshots on this host to the run directory after a failure, because its memory may be
-  /// gone before a restart: the newest that all workers are known to have, and newer ones. Any
-  /// thread.
+  /// gone before a restart. Copies the newest that all workers are known to have, and newer ones.
+  /// Any thread.
   /// @param progress  called whenever more of it is on the disk
   void keep_on_disk(const std::function<void()>& progress) const noexcept;
   /// Ends the buddy copies; all workers call it at the end. @throws CommError, DivergedError

@@ -56,7 +56,7 @@ class SnapshotTaker final : public comm::Background {
 
   /// @throws DivergedError if a snapshot before `step` had a value that was not finite. Dated by
   /// the step after that snapshot, because that step's losses normally show the value first,
-  /// whatever the layout. Any thread.
+  /// on any layout. Any thread.
   void require_finite_before(std::int64_t step) const;
 
   /// Returns whether this worker owns no state that is ever updated.

@@ -3,8 +3,8 @@
 
 
 class Failed(Exception):
-    """Carries one line, which names the place and the remedy, and an exit code: 2 if the request is
-    not possible, 5 if a checkpoint cannot be used, and so on (docs/run-directory.md)."""
+    """Carries one line, which names the place and the remedy, and an exit code (docs/run-directory.md):
+    2 if the request is not possible; 5 if a checkpoint cannot be used; and so on."""
 
     def __init__(self, line: str, code: int = 2):
         super().__init__(line)

@@ -46,10 +46,10 @@ class Audio:
 def phase(trains, repeats=1, every=1, new_batch=False, capture=False):
     """Marks a method as a phase. Phases run in the order of their definition in the class.
 
-    trains:     name of the network, or list of names, whose weights minimise the loss
-    repeats:    updates in a step
-    every:      steps from one update to the next
-    new_batch:  whether each update reads new examples; otherwise it reuses the last ones
+    trains:     name of the network, or list of names, whose weights minimise the loss;
+    repeats:    updates in a step;
+    every:      steps from one update to the next;
+    new_batch:  whether each update reads new examples; otherwise it reuses the last ones;
     capture:    whether a GPU may record it as a CUDA graph: only device work, and `step` and its
                 figures are tensors. Steps are recorded if all phases allow it.
     """

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 using Warn = std::function<void(std::string)>;
 
-/// The parts of one snapshot. @throws CheckpointError naming what is missing or damaged.
+/// Opens the parts of one snapshot. @throws CheckpointError naming missing or damaged parts.
 std::vector<SnapshotFile> open_parts(std::span<const SnapshotEntry> group, const Warn& warn) {
   std::vector<SnapshotFile> parts;
   const int num_workers = group.front().id.num_workers;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a host alone could go on from: the coordinator's choice over all hosts is
-// coordinator/resume/resume_choice.hpp.
+// Finds the snapshot from which one host alone could resume. The coordinator's choice over all
+// hosts is coordinator/resume/resume_choice.hpp.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ struct CompleteSnapshot {
   std::vector<SnapshotFile> parts;  ///< by worker
 };
 
-/// The newest whose parts 0 … n-1 all lie in `folders` and verify; a damaged part is
-/// replaced by a replica where there is one. Each refused snapshot or part costs one line to `warn`
-/// that names the damage and what is used instead. Nothing when there is none.
-/// @param newer_than  those up to this step are of no use (a checkpoint is as new)
+/// Returns the newest snapshot whose parts 0 … n-1 all lie in `folders` and verify, or nothing. A
+/// replica replaces a damaged part. Each refused snapshot or part costs one line to `warn`, which
+/// names the damage and the replacement.
+/// @param newer_than  snapshots up to this step do not count, because a checkpoint is as new
 [[nodiscard]] std::optional<CompleteSnapshot> newest_complete(
     std::span<const std::filesystem::path> folders, const std::string& key,
     const std::function<void(std::string)>& warn, std::int64_t newer_than = -1);

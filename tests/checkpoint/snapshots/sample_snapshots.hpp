@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A small state in pieces, whose bytes tell the step that they are of.
+// A small state in pieces, whose bytes depend on the step.
 #pragma once
 
 #include <filesystem>
@@ -51,7 +51,7 @@ inline std::vector<TensorStretch> sample_pieces() {
       {.name = "nothing", .type = ElementType::kU8, .shape = {0}, .begin = 0, .end = 0}};
 }
 
-/// Of the piece's length; no two pieces and no two steps have the same.
+/// Returns bytes of the piece's length that differ between pieces and between steps.
 inline std::string sample_text(const TensorStretch& piece, std::int64_t step) {
   std::string text;
   while (text.size() < piece.bytes()) {
@@ -65,7 +65,7 @@ inline std::string as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// @return false where no slot was free.
+/// @return false if no slot was free
 inline bool take_sample(SnapshotMemory& memory, SnapshotId id) {
   if (!memory.begin(id)) {
     return false;
@@ -78,7 +78,7 @@ inline bool take_sample(SnapshotMemory& memory, SnapshotId id) {
   return true;
 }
 
-/// The complete snapshots of the first steps, newest first.
+/// Returns the complete snapshots of the first steps, newest first.
 inline std::vector<SnapshotId> ids_in(SnapshotMemory& memory) {
   std::vector<SnapshotId> ids;
   for (std::int64_t step = 20; step >= 0; --step) {
@@ -89,7 +89,7 @@ inline std::vector<SnapshotId> ids_in(SnapshotMemory& memory) {
   return ids;
 }
 
-/// The name of the first tensor whose bytes differ from their hash; nothing if there is none.
+/// Returns the name of the first tensor whose bytes differ from their hash.
 inline std::optional<std::string> damage_in(const PinnedSnapshot& snapshot) {
   for (const PieceRecord& record : snapshot.records()) {
     if (hash_of(record.bytes) != record.xxh3_128) {
@@ -107,7 +107,7 @@ inline std::vector<SnapshotEntry> find_sample(const std::filesystem::path& folde
   return find_snapshots(std::span(&folder, 1), sample_key(folder));
 }
 
-/// What a dead worker leaves.
+/// Leaves the files of a dead worker.
 inline void leave(const std::filesystem::path& folder, std::vector<std::int64_t> steps,
                   int worker = 0, int num_workers = 1, int replica = 0) {
   SnapshotMemory memory(sample_place(folder, worker, num_workers, replica), sample_pieces());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Taking a snapshot allocates nothing: it happens between two updates.
+// Taking a snapshot must not allocate, because it runs between two updates.
 #include <vector>
 
 #include <gtest/gtest.h>

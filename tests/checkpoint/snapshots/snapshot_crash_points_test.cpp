@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A process dies between any two stores into a slot. The slot is mapped memory, so there is no call
-// to fail: the test takes the file's bytes between the protocol's steps, and puts each state that
-// could be left back into the file.
+// Lets a process die between any two stores into a slot. The slot is mapped memory, so no call can
+// fail. The test copies the file's bytes between the protocol's steps, and writes each possible
+// remaining state back into the file.
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,9 +27,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr std::size_t kWord = sizeof(std::uint64_t);  // what one store changes
+constexpr std::size_t kWord = sizeof(std::uint64_t);  // size of one store
 
-/// Step of the newest whole snapshot, 0 for none; fails the test where one is damaged.
+/// Returns the step of the newest complete snapshot, 0 for none; fails the test at damage.
 std::int64_t newest_step(const fs::path& folder) {
   const auto newest = newest_complete(
       std::span(&folder, 1), sample_key(folder),
@@ -45,7 +45,7 @@ std::int64_t newest_step(const fs::path& folder) {
   return newest->id.step;
 }
 
-/// Where the words of two states of a file differ.
+/// Returns the places of the words in which two states of a file differ.
 std::vector<std::size_t> changed_words(const std::string& before, const std::string& after) {
   std::vector<std::size_t> places;
   for (std::size_t at = 0; at < after.size(); at += kWord) {
@@ -56,7 +56,7 @@ std::vector<std::size_t> changed_words(const std::string& before, const std::str
   return places;
 }
 
-/// A slot's file while the snapshot of step 3 takes the place of the one of step 1.
+/// Records a slot's file while the snapshot of step 3 replaces that of step 1.
 class SlotStates : public ::testing::Test {
  protected:
   SlotStates() {
@@ -79,7 +79,7 @@ class SlotStates : public ::testing::Test {
     states_.push_back(bytes_of(slot_));
   }
 
-  /// After a death with the slot in this state.
+  /// Restarts after a death with the slot in this state.
   void require_recovery(const std::string& state, const ::testing::Matcher<std::int64_t>& step) {
     write_bytes(slot_, state);
     EXPECT_THAT(newest_step(folder_.path()), step);
@@ -114,7 +114,7 @@ TEST_F(SlotStates, BetweenTheStepsOfASnapshotLeaveTheOneBeforeOrTheNewOne) {
   }
 }
 
-/// In whatever order the stores are seen.
+/// Stores may become visible in any order.
 TEST_F(SlotStates, BetweenStoresOfTheEndAreNeverTakenForTheNewSnapshot) {
   const std::string& before = states_[states_.size() - 2];
   const std::string& after = states_.back();
@@ -187,7 +187,7 @@ TEST(SlotFile, ThatWasHalfMadeHoldsNothingAndIsReplaced) {
   }
 }
 
-/// How far a worker has come with a snapshot when it dies.
+/// The progress of a worker's snapshot at its death.
 enum class Progress { kNotBegun, kBegun, kHalf, kWhole, kNextBegun, kCount };
 
 void advance(SnapshotMemory& memory, SnapshotId id, Progress progress) {
@@ -218,7 +218,7 @@ TEST(Workers, ThatDieAtOnceAmidSnapshotsLeaveAStepThatAllHave) {
             sample_place(folder.path(), worker, kWorkers), sample_pieces()));
         memories.back()->protect(whole);
       }
-      for (const auto& memory : memories) {  // one that all have, and say so
+      for (const auto& memory : memories) {  // a snapshot that all workers have and report
         ASSERT_TRUE(take_sample(*memory, {.step = whole + 1, .num_workers = kWorkers}));
       }
       ++whole;

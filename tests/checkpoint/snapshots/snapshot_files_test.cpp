@@ -152,8 +152,7 @@ TEST(NewestComplete, IsNothingWhereTheNewestWasHalfWrittenAndThereIsNoOther) {
   EXPECT_THAT(newest(folder.path()).warnings, IsEmpty());
 }
 
-/// Every byte of a slot but its padding counts: flipped anywhere, the slot is refused or reads the
-/// same.
+/// Flips every byte of a slot except its padding: the slot must be refused, or read the same.
 TEST(SnapshotFile, NoticesEveryFlippedBit) {
   const SharedFolder folder;
   leave(folder.path(), {5});
@@ -170,7 +169,7 @@ TEST(SnapshotFile, NoticesEveryFlippedBit) {
   std::mt19937_64 random(1);
   int refused = 0;
   for (int i = 0; i < 4000; ++i) {
-    const std::size_t bit = i < 1024 ? static_cast<std::size_t>(i)  // all of the header
+    const std::size_t bit = i < 1024 ? static_cast<std::size_t>(i)  // the whole header
                                      : random() % (sound.size() * 8);
     std::string bytes = sound;
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
@@ -202,7 +201,7 @@ TEST(SnapshotFile, NoticesEveryTruncation) {
   EXPECT_THROW(SnapshotFile{copy}, CheckpointError);
 }
 
-/// A table with a right hash and wrong content: what an attacker would write.
+/// A table with a right hash and wrong content, as an attacker would write it.
 TEST(SnapshotFile, IsNotTakenInByASealedLie) {
   const SharedFolder folder;
   for (const std::string lie : {"end", "bytes", "shape", "name", "pieces"}) {

@@ -57,7 +57,7 @@ TEST(SnapshotMemory, IsForItsUserAlone) {
     struct stat status {};
     ASSERT_EQ(::stat((folder.path() / name).c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U, 0600U);
-    EXPECT_EQ(status.st_blocks * 512, status.st_size);  // no page is missing
+    EXPECT_EQ(status.st_blocks * 512, status.st_size);  // every page is allocated
   }
   EXPECT_THAT(folder.names(), SizeIs(2));
 }
@@ -85,7 +85,7 @@ TEST(SnapshotMemory, RefusesMoreThanAPieceHas) {
   const SharedFolder folder;
   SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
   const std::vector<std::byte> bytes(memory.pieces()[0].bytes() + 1);
-  EXPECT_THROW(memory.copy(0, bytes), InvariantError);  // not begun
+  EXPECT_THROW(memory.copy(0, bytes), InvariantError);  // no snapshot was begun
   ASSERT_TRUE(memory.begin({.step = 3}));
   EXPECT_THROW(memory.copy(0, bytes), InvariantError);
 }
@@ -146,7 +146,7 @@ TEST(SnapshotMemory, DoesNotOverwriteTheProtectedStep) {
   take_sample(memory, {.step = 1});
   memory.protect(1);
   take_sample(memory, {.step = 2});
-  take_sample(memory, {.step = 3});  // over 2: not everybody has that one yet
+  take_sample(memory, {.step = 3});  // replaces 2, which not every worker has
   EXPECT_THAT(ids_in(memory), ElementsAre(SnapshotId{.step = 3}, SnapshotId{.step = 1}));
   memory.protect(3);
   take_sample(memory, {.step = 4});
@@ -227,7 +227,7 @@ TEST(SnapshotMemory, PassesOverWhatOthersHavePutInItsPlace) {
   for (const std::string& name : folder.names()) {
     const std::filesystem::path squatted = folder.path() / name;
     std::filesystem::remove(squatted);
-    if (::geteuid() == 0) {  // nobody else can give a file away
+    if (::geteuid() == 0) {  // only root can give a file away
       std::ofstream(squatted) << "mine";
       ASSERT_EQ(::chown(squatted.c_str(), 65'534, 65'534), 0);
     } else {
@@ -292,7 +292,7 @@ TEST(SnapshotMemory, LaysItsDataOutAsASafetensorsFile) {
   SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
   take_sample(memory, {.step = 1});
   const auto pinned = memory.pin(1);
-  // By item size (the I64 first), then name, then begin.
+  // Sorted by item size (the I64 first), then name, then begin.
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pinned->bytes(3).data()) % 4096, 0U);
   EXPECT_EQ(pinned->bytes(3).data() + pinned->bytes(3).size(), pinned->bytes(0).data());
   EXPECT_EQ(pinned->bytes(0).data() + pinned->bytes(0).size(), pinned->bytes(1).data());

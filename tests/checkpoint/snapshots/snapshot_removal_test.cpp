@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What becomes of snapshots when a run ends, fails or is gone
+// Removal and copies of snapshots after a run's end, failure or deletion
 // (checkpoint/snapshots/snapshot_files.hpp).
 #include <cstddef>
 #include <filesystem>
@@ -51,8 +51,8 @@ TEST(SetNewerAside, KeepsPartsForHostsThatComeBackOutOfTheWayOfANewStart) {
   EXPECT_EQ(set_newer_aside(folders, key, 3), 5);
   EXPECT_EQ(set_newer_aside(folders, key, 3), 5) << "by another worker of this host";
   EXPECT_EQ(remove_snapshots(folders, key, 3), 1U);
-  leave(folder.path(), {2, 4}, 0, 2);  // by the new start, which gets on
-  leave(folder.path(), {5}, 1, 2);     // a host comes back
+  leave(folder.path(), {2, 4}, 0, 2);  // by the new start
+  leave(folder.path(), {5}, 1, 2);     // from a host that returns
   const auto found = newest_complete(folders, key, [](const std::string&) {});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->id.step, 5);
@@ -117,10 +117,10 @@ TEST_F(CopySnapshots, TakesAllFromAStepOnToWhereTheyAreFound) {
 }
 
 TEST_F(CopySnapshots, TogetherLeaveAWholeOneWhereTheHostsKnowDifferentSteps) {
-  leave(folder_.path(), {3, 5}, 0, 2);  // this worker has heard that all have 5
+  leave(folder_.path(), {3, 5}, 0, 2);  // this worker knows that all workers have 5
   EXPECT_EQ(copy(5), 1U);
   EXPECT_EQ(remove_snapshots(std::vector{folder_.path()}, key_), 2U);
-  leave(folder_.path(), {3, 5}, 1, 2);  // this one only of 3
+  leave(folder_.path(), {3, 5}, 1, 2);  // this worker knows it only of 3
   EXPECT_EQ(copy(3, 1), 2U);
   const auto found = newest_on_disk();
   ASSERT_TRUE(found);
@@ -130,7 +130,7 @@ TEST_F(CopySnapshots, TogetherLeaveAWholeOneWhereTheHostsKnowDifferentSteps) {
 TEST_F(CopySnapshots, OfAnotherMomentDoNotTakeTheSlotForOneThatIsThere) {
   leave(folder_.path(), {3, 5});
   EXPECT_EQ(copy(3), 2U);
-  leave(folder_.path(), {7, 9});  // over the same slots
+  leave(folder_.path(), {7, 9});  // into the same slots
   EXPECT_EQ(copy(7), 2U);
   EXPECT_EQ(newest_on_disk()->id.step, 9);
 }
@@ -179,7 +179,7 @@ TEST(ReapSnapshots, KeepsTheLivingAndWhatCanGoOn) {
 TEST(ReapSnapshots, RemovesWhatHoldsNoSnapshotAndKeepsADamagedOne) {
   const SharedFolder folder;
   fs::create_directory(folder.path() / "run");
-  leave(folder.path(), {3});  // in one of two slots
+  leave(folder.path(), {3});  // into one of two slots
   EXPECT_EQ(reap_snapshots(folder.path()).removed, 1U);
   const auto whole = find_sample(folder.path());
   ASSERT_EQ(whole.size(), 1U);
@@ -227,7 +227,7 @@ TEST(ReapSnapshots, KeepsThoseWhoseFolderIsNotMounted) {
   EXPECT_EQ(reap_snapshots(folder.path()).removed, 2U) << "its parent is there without it";
 }
 
-/// A run at the path of another: `id` in its start.json.
+/// Begins a run at the path of another run, with `id` in its start.json.
 void begin_run(const fs::path& run, const std::string& id) {
   fs::create_directories(run);
   std::ofstream(run / kRunStartFile) << R"({"run_id": ")" << id << R"(", "incarnation": 1})";

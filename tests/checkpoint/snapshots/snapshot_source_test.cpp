@@ -19,7 +19,7 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// Of one worker that owns everything, written from its snapshot.
+/// Saves the state of a worker that owns everything, from its snapshot.
 std::filesystem::path save(const std::filesystem::path& checkpoints, SnapshotMemory& memory) {
   const std::int64_t step = ids_in(memory).front().step;
   const auto pinned = memory.pin(step);
@@ -34,7 +34,7 @@ std::filesystem::path save(const std::filesystem::path& checkpoints, SnapshotMem
 
 std::vector<TensorStretch> whole_pieces() {
   std::vector<TensorStretch> pieces = sample_pieces();
-  pieces[1].end = 720;  // with the first, all of the tensor
+  pieces[1].end = 720;  // completes the tensor together with the first piece
   pieces[2].begin = 0;
   return pieces;
 }

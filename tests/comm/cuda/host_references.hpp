@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernels of comm/cuda written plainly for the host, beside update_slice_on_host. Tests compare
-// the kernels with them, and the stand-in for CUDA runs them.
+// The kernels of comm/cuda as plain host code, with update_slice_on_host. Tests compare the kernels
+// with them, and the stand-in for CUDA runs them.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The fused update's optimisers against those of the CPU.
+// Compares the fused update's optimisers with those of the CPU.
 #include "comm/cuda/optimizer_rules.hpp"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct State {
       weights[i] = scattered(i);
       gradient[i] = scattered(i + kElements);
       for (std::size_t m = 0; m < moments.size(); ++m) {
-        // Of squares where it is not the first: none is negative.
+        // Moments after the first are means of squares, so they are not negative.
         const float value = scattered(i + (m + 2) * kElements);
         moments[m][i] = m == 0 ? 0.1F * value : std::abs(0.01F * value);
       }

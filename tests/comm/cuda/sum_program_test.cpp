@@ -22,7 +22,7 @@ float run(const SumProgram& program, const std::vector<float>& summands) {
       program, [&](int i) { return summands[static_cast<std::size_t>(i)]; }, waiting.data(), 1);
 }
 
-/// The partials of all workers, one value each, and the tree's sum of them.
+/// The partials of all workers, one value each, with their tree sum.
 struct OneElement {
   std::vector<MicrobatchRange> subtrees;
   std::vector<float> values;
@@ -55,7 +55,7 @@ TEST(SumProgram, AddsInTheOrderOfTheTree) {
 }
 
 TEST(SumProgram, NamesTheOrderOfSixMicrobatches) {
-  // ((0 + (1 + 2)) + (3 + (4 + 5))), as docs/numerics.md has it.
+  // ((0 + (1 + 2)) + (3 + (4 + 5))), the order in docs/numerics.md.
   const std::vector<MicrobatchRange> leaves{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}};
   const SumProgram program = tree_sum_program(leaves, {0, 6});
   EXPECT_EQ(program.num_summands, 6);

@@ -14,7 +14,7 @@ namespace {
 
 class WireTypes : public testing::TestWithParam<WireType> {
  protected:
-  /// The number of a code with a sign of zero: increases with the value, infinity last.
+  /// Returns the code of infinity, the largest. Codes with sign zero increase with their value.
   [[nodiscard]] static std::uint16_t infinity() {
     return GetParam() == WireType::kBfloat16 ? 0x7F80U : 0x7C00U;
   }
@@ -62,7 +62,7 @@ TEST_P(WireTypes, SendLaterWhatRoundingTook) {
   for (int step = 0; step < 100; ++step) {
     sent += decode(encode_element(value, &residual, GetParam()), GetParam());
   }
-  // In fp32 the sum of value and residual rounds too, by less than 2^-24 of it a step.
+  // In fp32 the sum of value and residual rounds too, relatively by less than 2^-24 per step.
   EXPECT_NEAR(sent + residual, 100.0 * value, 100.0 * value * 0x1p-23);
 }
 

@@ -12,7 +12,7 @@
 namespace gangway::comm {
 namespace {
 
-/// Whether there is memory at an address, which is asked of the kernel.
+/// Asks the kernel whether memory is mapped at an address.
 class Memory {
  public:
   Memory() { EXPECT_EQ(::pipe(ends_.data()), 0); }

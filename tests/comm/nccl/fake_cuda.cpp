@@ -27,7 +27,7 @@ void dawdle_a_little() {
   static std::atomic<std::uint64_t> drawn = 0;
   std::uint64_t key = seed * 0x9E3779B97F4A7C15ULL + drawn.fetch_add(1);
   key = (key ^ (key >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-  // Up to 32 us. Giving the core up is left to one in 16: on a busy machine that may take long.
+  // Up to 32 us. Only one wait in 16 yields the core, because that may take long on a busy machine.
   const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds((key >> 58U) * 500);
   while (std::chrono::steady_clock::now() < end) {
   }
@@ -55,7 +55,7 @@ struct CUgraphExec_st {
 
 namespace {
 
-/// Streams that one thread has made: those of a device, for whoever plays a worker.
+/// The streams that one thread has made. The thread plays a worker, so they stand for a device.
 struct Device {
   std::mutex mutex;  // guards the streams
   std::vector<cudaStream_t> streams;
@@ -87,8 +87,8 @@ struct CUstream_st {
     std::unique_lock lock(mutex);
     changed.wait(lock, [this] { return queue.empty() && !busy; });
   }
-  /// Runs what is next on a stream that lags, here and now. False: another is at it, or there is
-  /// nothing.
+  /// Runs the next work of a lagging stream on this thread. False: another thread runs it, or there
+  /// is none.
   bool drive() {
     const std::unique_lock driving(driver, std::try_to_lock);
     return driving.owns_lock() && run_one();
@@ -97,7 +97,7 @@ struct CUstream_st {
   std::atomic<bool> lags = false;
   const std::shared_ptr<Device> device = t_device;
   std::shared_ptr<Capture> capture;  // guarded by `mutex`
-  std::mutex mutex;                  // guards the two below, too
+  std::mutex mutex;                  // guards the next two members too
 
  private:
   void run(const std::stop_token& stop) {
@@ -132,7 +132,7 @@ struct CUstream_st {
   std::deque<std::function<void()>> queue;
   bool busy = false;
   std::condition_variable_any changed;
-  std::mutex driver;  // who runs the work of a stream that lags
+  std::mutex driver;  // held by the thread that runs a lagging stream's work
   std::jthread thread;
 };
 
@@ -151,7 +151,7 @@ void EventState::await(std::uint64_t record) {
     lock.unlock();
     const bool went_on = driven->drive();
     lock.lock();
-    if (!went_on) {  // who drives may wait for us, behind our event
+    if (!went_on) {  // the driving thread may wait for our event
       (void)changed.wait_for(lock, std::chrono::microseconds(100), is_reached);
     }
   }
@@ -172,7 +172,7 @@ namespace gangway::fake {
 void enqueue(cudaStream_t stream, std::function<void()> work) { stream->push(std::move(work)); }
 void lag(cudaStream_t stream) { stream->lags = true; }
 void catch_up(cudaStream_t stream) { stream->wait_idle(); }
-void wait_for_device() {  // of which this thread alone makes and ends streams
+void wait_for_device() {  // only this thread makes and ends its streams
   for (const cudaStream_t stream : t_device->streams) {
     stream->wait_idle();
   }
@@ -352,7 +352,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
       if (state->capture->is_over) {
         return cudaErrorCapturedEvent;
       }
-      stream->capture = state->capture;  // and so takes part
+      stream->capture = state->capture;  // the stream joins the capture
       stream->capture->streams.push_back(stream);
     }
     if (stream->capture) {

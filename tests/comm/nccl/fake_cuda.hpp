@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A stand-in for the CUDA runtime that the NCCL path is linked with where there is no GPU: device
-// memory is host memory, a stream is a thread that runs what is queued, in order and some time
-// later, and events order streams as CUDA's do.
+// A stand-in for the CUDA runtime, for builds without a GPU. Device memory is host memory. A stream
+// is a thread that runs queued work in order and with a delay. Events order streams as in CUDA.
 #pragma once
 
 #include <cstddef>
@@ -20,44 +19,42 @@ using CudaGraphExec = UniqueHandle<cudaGraphExec_t, cudaGraphExecDestroy>;
 /// Queues `work` on `stream`.
 void enqueue(cudaStream_t stream, std::function<void()> work);
 
-/// From now on `stream` is as late as a device may be: what is queued there runs when another
-/// stream or the host waits for it, and not before. Whoever forgets to wait reads what is not there
-/// yet.
-/// @pre nothing is queued there
+/// Delays `stream` as much as a device may: its work runs only when another stream or the host
+/// waits for it. A missing wait therefore reads old data.
+/// @pre the stream is empty
 void lag(cudaStream_t stream);
-/// Runs what is queued on a stream that lags, and waits for any other.
+/// Runs the queued work of a lagging stream, or waits for any other stream.
 void catch_up(cudaStream_t stream);
 
-/// Waits for all that is on the streams that this thread has made: what CUDA may do where a kernel
-/// is called that is not loaded yet.
+/// Waits for all work on the streams of this thread. CUDA may do so at the first call of a kernel,
+/// to load it.
 void wait_for_device();
 
-/// Bytes of all devices that were given out at once at the most, page-locked memory of the host not
-/// among them, since the last call of the other.
+/// Returns the most bytes allocated at once on all devices since the last call of
+/// forget_most_device_bytes(). Excludes page-locked memory of the host.
 [[nodiscard]] std::size_t most_device_bytes();
 void forget_most_device_bytes();
-/// Counts `bytes` of a device that come, or go where they are negative.
+/// Counts allocated `bytes` of a device; negative: freed bytes.
 void count_device_bytes(std::int64_t bytes);
 
-/// How often page-locked memory was asked for, by anybody.
+/// Returns the number of allocations of page-locked memory in this process.
 [[nodiscard]] int times_locked();
-/// How often an event was recorded outside of captures, by anybody.
+/// Returns the number of event records outside of captures in this process.
 [[nodiscard]] int num_records();
 
-/// Whether what is put on `stream` becomes a part of a graph. Graphs run what was
-/// captured last as early as its events allow.
+/// Returns whether work on `stream` is captured into a graph. Graphs run the work that was captured
+/// last as early as its events allow.
 [[nodiscard]] bool is_capturing(cudaStream_t stream);
 
-/// The device that this thread sees lies at that PCI bus from now on; a literal.
+/// Sets the PCI bus of the device that this thread sees. @param bus  a literal
 void see_device(const char* bus);
 
-/// From now on, or no longer, each slice that is updated ends with one bit that is not the
-/// optimiser's.
+/// Sets whether each updated slice ends with one wrong bit.
 void miscompute(bool does);
 [[nodiscard]] bool miscomputes();
 
-/// From now on every stream dawdles before each piece of work by a time drawn from this seed; 0:
-/// none does. Changes what runs beside what, and must change nothing else.
+/// Makes every stream wait before each piece of work, for times drawn from this seed; 0: no wait.
+/// Changes the overlap of streams, and must change no result.
 void dawdle(std::uint64_t seed);
 
 }  // namespace gangway::fake

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the stand-in for CUDA says of its device.
+// The device properties of the stand-in for CUDA.
 #include <cstdio>
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The driver's calls for memory that is mapped in parts, on the host's memory: what is reserved and
-// not mapped can be neither read nor written.
+// The driver's calls for memory that is mapped in parts, on the host's memory. Reserved but
+// unmapped memory can be neither read nor written.
 #include <cstring>
 
 #include <cuda.h>
@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr std::size_t kGranule = 4'096;  // the host's: small networks have parts of several
+constexpr std::size_t kGranule = 4'096;  // the host's page; small networks then have several parts
 
 void* at(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 

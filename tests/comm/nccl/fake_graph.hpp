@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the stand-in for CUDA captures: pieces of work, and which wait for which; and its events.
+// Captured graphs of the stand-in for CUDA: pieces of work with their dependencies; and its events.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace gangway::fake {
 
 class Graph {
  public:
-  /// Behind what `stream` has, and behind the piece `other` where there is one. Returns its number.
+  /// Adds a piece after the stream's last piece, and after the piece `other`. Returns its number.
   std::size_t add(cudaStream_t stream, std::function<void()> work,
                   std::ptrdiff_t other = kNothing) {
     const std::size_t number = pieces_.size();
@@ -36,7 +36,7 @@ class Graph {
     }
     return number;
   }
-  /// Whether all that was captured is over when `stream` has come to its end.
+  /// Returns whether the end of `stream` follows all captured pieces.
   [[nodiscard]] bool is_joined_by(cudaStream_t stream) const {
     std::set<std::size_t> over;
     std::vector<std::size_t> left;
@@ -52,8 +52,8 @@ class Graph {
     }
     return over.size() == pieces_.size();
   }
-  /// The work, in an order that a device may come to: of what could be next it is always what was
-  /// captured last. The pieces are empty then.
+  /// Takes the work out, in an order that a device may choose: always the latest captured piece of
+  /// those that could be next.
   [[nodiscard]] std::vector<std::function<void()>> take_in_an_order() {
     std::vector<std::function<void()>> order;
     std::vector<bool> is_done(pieces_.size());
@@ -80,32 +80,32 @@ class Graph {
     std::vector<std::size_t> behind;
   };
   std::vector<Piece> pieces_;
-  std::map<cudaStream_t, std::size_t> last_;  // of each stream
+  std::map<cudaStream_t, std::size_t> last_;  // last piece of each stream
 };
 
 struct EventState;
 
 struct Capture {
-  std::mutex mutex;  // guards all below
+  std::mutex mutex;  // guards all members below
   bool is_over = false;
   Graph graph;
-  std::vector<std::shared_ptr<EventState>> records;  // that are nodes of the graph
-  std::vector<cudaStream_t> streams;                 // that take part
+  std::vector<std::shared_ptr<EventState>> records;  // nodes of the graph
+  std::vector<cudaStream_t> streams;                 // streams in the capture
 };
 
-/// How often an event was recorded, and up to which of these its streams have come.
+/// Counts an event's records, and those that its streams have reached.
 struct EventState {
-  std::mutex mutex;  // guards all below
+  std::mutex mutex;  // guards all members below
   std::condition_variable changed;
   std::uint64_t recorded = 0;
   std::uint64_t reached = 0;
   std::chrono::steady_clock::time_point reached_at;
-  cudaStream_t late = nullptr;         ///< where it was recorded, if that one lags
-  std::shared_ptr<Capture> capture;    ///< where it was recorded, if that was captured
-  std::size_t captured = 0;            ///< its piece there
-  std::deque<std::uint64_t> launched;  ///< records by graphs that were launched
+  cudaStream_t late = nullptr;         ///< the lagging stream of the record, or null
+  std::shared_ptr<Capture> capture;    ///< the capture of the record, or null
+  std::size_t captured = 0;            ///< number of its piece in the capture
+  std::deque<std::uint64_t> launched;  ///< records by launched graphs
 
-  /// Recorded on `stream`; returns which one it is.
+  /// Records the event on `stream`; returns the record's number.
   std::uint64_t record_on(cudaStream_t stream);
   void reach(std::uint64_t record) {
     const std::scoped_lock lock(mutex);
@@ -113,7 +113,7 @@ struct EventState {
     reached_at = std::chrono::steady_clock::now();
     changed.notify_all();
   }
-  /// In a graph.
+  /// Reaches the next record of a launched graph.
   void reach_next() {
     std::unique_lock lock(mutex);
     const std::uint64_t record = launched.front();
@@ -121,7 +121,7 @@ struct EventState {
     lock.unlock();
     reach(record);
   }
-  /// A stream that lags is driven by those who wait for it.
+  /// Waits for a record. Drives the stream if it lags.
   void await(std::uint64_t record);
 };
 

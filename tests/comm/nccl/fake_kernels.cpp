@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernels of comm/cuda/slice_kernels.hpp by their host references, in the order of a stream of
-// the stand-in.
+// The kernels of comm/cuda/slice_kernels.hpp, run by their host references in the order of a stream
+// of the stand-in.
 #include <bit>
 #include <cstdint>
 

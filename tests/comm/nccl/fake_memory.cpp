@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Device memory and page-locked memory of the stand-in for CUDA: the host's, counted.
+// Device memory and page-locked memory of the stand-in for CUDA: host memory, with counts.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -13,9 +13,9 @@
 
 namespace {
 
-/// Memory of devices, by what cudaMalloc gave.
+/// Device memory by the address that cudaMalloc returned.
 struct DeviceMemory {
-  std::mutex mutex;  // guards all below
+  std::mutex mutex;  // guards all members below
   std::map<void*, std::size_t> given;
   std::int64_t bytes = 0;
   std::int64_t most = 0;

@@ -24,9 +24,9 @@ struct Message {
   bool taken = false;
 };
 
-/// What the workers of one unique id share.
+/// State shared by the workers of one unique id.
 struct Hub {
-  std::mutex mutex;  // guards all below
+  std::mutex mutex;  // guards all members below
   std::condition_variable changed;
   std::map<std::pair<int, int>, std::deque<std::shared_ptr<Message>>> wires;
   int joined = 0;
@@ -43,17 +43,17 @@ std::shared_ptr<Hub> hub_of(const ncclUniqueId& id) {
   return g_hubs.at(key);
 }
 
-/// The part of a communicator that work on streams may outlive it with.
+/// The part of a communicator that queued work may use after the communicator's end.
 struct Membership {
   std::shared_ptr<Hub> hub;
   int rank = 0;
   int size = 1;
-  bool aborted = false;     // guarded by the hub's mutex, as is the next
-  int captured_groups = 0;  // in graphs that live
+  bool aborted = false;     // guarded by the hub's mutex, like the next member
+  int captured_groups = 0;  // in living graphs
 };
 
-/// Memory that groups on their streams read and write.
-std::mutex g_memory_mutex;  // guards the two below
+/// Memory that queued groups read and write.
+std::mutex g_memory_mutex;  // guards the next two variables
 std::map<std::byte*, std::size_t> g_allocated;
 std::multiset<const void*> g_in_use;
 std::atomic<int> g_freed_in_use = 0;
@@ -129,7 +129,7 @@ void average(Membership& member, const Operation& operation) {
   std::memcpy(operation.to, sum.data(), operation.bytes);
 }
 
-/// All of a group at once, as one kernel of NCCL does.
+/// Performs all operations of a group at once, as one NCCL kernel does.
 void perform(Membership& member, const std::vector<Operation>& operations) {
   std::vector<std::shared_ptr<Message>> sent;
   for (const Operation& operation : operations) {
@@ -152,7 +152,7 @@ void perform(Membership& member, const std::vector<Operation>& operations) {
   }
 }
 
-/// As long as it lives, the communicator of `member` does not end.
+/// Keeps the communicator of `member` from ending during the result's lifetime.
 std::shared_ptr<void> hold_by_graph(const std::shared_ptr<Membership>& member) {
   const std::scoped_lock lock(member->hub->mutex);
   ++member->captured_groups;
@@ -163,7 +163,7 @@ std::shared_ptr<void> hold_by_graph(const std::shared_ptr<Membership>& member) {
           }};
 }
 
-/// As long as it lives, the memory of `operations` is in use.
+/// Marks the memory of `operations` as in use during the result's lifetime.
 std::shared_ptr<void> hold_memory(const std::vector<Operation>& operations) {
   const std::scoped_lock lock(g_memory_mutex);
   for (const Operation& operation : operations) {
@@ -179,7 +179,7 @@ std::shared_ptr<void> hold_memory(const std::vector<Operation>& operations) {
           }};
 }
 
-/// The end of a communicator waits for that of the graphs that it is in.
+/// Waits until all graphs that contain the communicator have ended.
 void await_graphs(Membership& member) {
   std::unique_lock lock(member.hub->mutex);
   member.hub->changed.wait(lock, [&] { return member.captured_groups == 0; });
@@ -209,7 +209,7 @@ struct ncclComm {
 
 namespace {
 
-thread_local ncclComm_t t_group_of = nullptr;  // whose operations the open group has
+thread_local ncclComm_t t_group_of = nullptr;  // communicator of the open group
 
 ncclResult_t add(ncclComm_t communicator, cudaStream_t stream, const Operation& operation) {
   t_group_of = communicator;

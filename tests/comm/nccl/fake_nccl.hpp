@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A stand-in for NCCL between threads of one process, as strict as NCCL: the n-th send of a worker
-// to a peer meets the n-th receive of that peer from it, both must name equal sizes, and a group is
-// done only when every message in it has been taken. Non-blocking communicators put a group on its
-// stream some polls later. No communicator ends while a graph lives that a group of it was captured
-// into.
+// A stand-in for NCCL between threads of one process, as strict as NCCL. The n-th send of a worker
+// to a peer meets the peer's n-th receive from it, and both must name equal sizes. A group is done
+// when all its messages have been received. Non-blocking communicators put a group on its stream
+// some polls later. No communicator ends while a graph with one of its groups lives.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +13,16 @@
 
 namespace gangway::fake {
 
-/// From now on the communicators made from `id` report `error` when they are asked.
+/// Makes the communicators made from `id` report `error`.
 void break_communicators(const ncclUniqueId& id, ncclResult_t error);
 
-/// Communicators of the process that have neither been destroyed nor aborted.
+/// Returns the number of communicators that have been neither destroyed nor aborted.
 [[nodiscard]] int num_communicators();
 
-/// How often memory of ncclMemAlloc was freed while a group on its stream had still to work on it.
+/// Returns how often memory of ncclMemAlloc was freed before a queued group had used it.
 [[nodiscard]] int num_freed_in_use();
 
-/// Bytes that went from a worker to another in messages, of all communicators since the last call.
+/// Returns the bytes of messages by (sender, receiver), of all communicators, since the last call.
 [[nodiscard]] std::map<std::pair<int, int>, std::uint64_t> take_bytes_sent();
 
 }  // namespace gangway::fake

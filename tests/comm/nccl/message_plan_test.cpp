@@ -24,8 +24,8 @@ class MessagePlans : public testing::TestWithParam<Grouping> {
   [[nodiscard]] static int num_workers() { return static_cast<int>(hosts().size()); }
 };
 
-/// That plans give every worker the bits of one, and send what the formula says, is shown on the
-/// stand-ins (nccl_reducer_test.cpp).
+/// nccl_reducer_test.cpp shows on the stand-ins that plans give the bits of one worker, and send
+/// the bytes of the formula.
 TEST_P(MessagePlans, SendBetweenHostsWhatCpusSend) {
   for (const int num_microbatches : {4, 7, 12}) {
     SCOPED_TRACE(testing::Message() << num_microbatches << " micro-batches");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The NCCL path's reducer on the stand-ins for CUDA and NCCL: its order of launches, its events,
-// its messages. tests/gpu/nccl_reducer_test.cpp is the same on the real ones.
+// The NCCL reducer on the stand-ins for CUDA and NCCL: order of launches, events, messages.
+// tests/gpu/nccl_reducer_test.cpp runs the same on a GPU.
 #include <atomic>
 #include <cmath>
 #include <map>
@@ -40,7 +40,7 @@ void expect_equal_to_host(const GpuNetwork& network, int worker, cudaStream_t co
 }
 
 /// All workers train `setup.job`; each must end with the bits of one host.
-/// @return what their sessions say that they have sent
+/// @return the bytes that their sessions count as sent
 std::uint64_t expect_bits_of_one_host(int num_workers, const GpuNetwork::Setup& setup,
                                       BucketEvents events, const SessionChoice& choice = {}) {
   const ArenaLayout layout = toy_layout();
@@ -187,7 +187,7 @@ TEST_F(NcclReducers, WaitForWhatIsLaunchedBeforeTheyFreeItsMemory) {
         std::this_thread::yield();
       }
       network.step(1, compute.get(), BucketEvents::kEarly);
-      is_leaving = true;  // worker 1 has sent nothing yet of what worker 0 receives
+      is_leaving = true;  // worker 1 has not yet sent to worker 0
     }
     check(cudaStreamSynchronize(compute.get()), "a test's step");
     session.finalize();
@@ -195,7 +195,7 @@ TEST_F(NcclReducers, WaitForWhatIsLaunchedBeforeTheyFreeItsMemory) {
   EXPECT_EQ(fake::num_freed_in_use(), 0);
 }
 
-/// Weights of every worker after training `setup.job`.
+/// Returns the weights of every worker after training `setup.job`.
 std::map<int, std::vector<float>> weights_of_all(int num_workers, const GpuNetwork::Setup& setup) {
   const ArenaLayout layout = toy_layout();
   std::mutex mutex;  // guards the map
@@ -214,7 +214,7 @@ std::map<int, std::vector<float>> weights_of_all(int num_workers, const GpuNetwo
   return weights;
 }
 
-/// Share of the values that are further than `distance` from one host's.
+/// Returns the share of values that differ by more than `distance` from one host's.
 double share_beyond(float distance, const std::vector<float>& weights, const GpuJob& job) {
   const GpuJobResult expected(toy_layout(), job);
   std::size_t far = 0;
@@ -259,7 +259,7 @@ TEST_F(NcclReducers, RoundWhatGoesBetweenHostsAlone) {
 }
 
 TEST_F(NcclReducers, AgreeWithEachOtherInNcclsOwnOrder) {
-  // Five workers for four micro-batches: one has nothing to add.
+  // Five workers share four micro-batches: one worker has no partial.
   for (const int num_workers : {2, 5}) {
     const auto weights =
         weights_of_all(num_workers, {.num_buckets = 4, .order = NcclOrder::kNcclOrder});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a session fails, on the stand-ins for CUDA and NCCL: named, in time, and without a wait for
-// NCCL on the thread that notices.
+// Failures of a session on the stand-ins for CUDA and NCCL: the error names the cause in time, and
+// the thread that notices it does not wait for NCCL.
 #include <chrono>
 #include <string>
 #include <vector>
@@ -39,7 +39,7 @@ class NcclSessions : public testing::Test {
  protected:
   void TearDown() override { EXPECT_EQ(fake::num_communicators(), 0); }
 
-  /// Gradients come on a stream of their own.
+  /// Makes a step whose gradients come on another stream.
   static void step(GpuNetwork& network, int update) {
     const CudaStream compute = make_compute_stream();
     network.step(update, compute.get(), BucketEvents::kEarly);
@@ -76,7 +76,7 @@ TEST_F(NcclSessions, NoticeAWorkerThatGoesSilent) {
     GpuNetwork network(session, layout_, {});
     step(network, 1);
     if (session.worker() == 2) {
-      return;  // and the others wait for it
+      return;  // the other workers wait for this one
     }
     const auto begin = std::chrono::steady_clock::now();
     const std::string failure = failure_of([&] { step(network, 2); });
@@ -108,7 +108,7 @@ TEST_F(NcclSessions, PretendHostsOnlyWhereWorkersShareADevice) {
   for (const auto* const buses : {one_each, two_share}) {
     LoopbackHub hub(3);
     spawn_ranks(3, [&](int worker) {
-      fake::see_device(buses[worker]);  // as index 0, whichever it is
+      fake::see_device(buses[worker]);  // index 0 in every process
       LoopbackTransport transport(hub, worker);
       const DeviceSharing sharing = find_device_sharing(transport, 0, 20s);
       EXPECT_EQ(sharing.pretended_host.has_value(), buses == two_share && worker == 2)
@@ -122,7 +122,7 @@ TEST(DealtDevices, AreNotSharedWhereNoWorkerHasTo) {
   using Seen = std::vector<std::vector<std::uint64_t>>;
   const Seen all(4, {10, 11, 12, 13});
   EXPECT_EQ(dealt_devices(all), (std::vector{0, 1, 2, 3}));
-  // Two sockets of four GPUs, and workers on them in turns: srun --gpu-bind=closest.
+  // Two sockets of four GPUs; workers alternate between the sockets: srun --gpu-bind=closest.
   Seen sockets;
   for (int worker = 0; worker < 8; ++worker) {
     sockets.push_back(worker % 2 == 0 ? std::vector<std::uint64_t>{10, 11, 12, 13}
@@ -138,7 +138,7 @@ TEST(OwnDevice, IsDealtByTheBusesThatAllWorkersSee) {
   std::vector<std::uint64_t> own;
   const auto exchange = [&own](std::uint64_t word) {
     own.push_back(word);
-    // The other sees two: that of this worker, and another in front of it.
+    // The other process sees two devices: this worker's, and another before it.
     return own.size() == 1 ? std::vector<std::uint64_t>{word, 2}
                            : std::vector<std::uint64_t>{word, own.size() == 2 ? 7 : own[1]};
   };
@@ -168,7 +168,7 @@ TEST_F(NcclSessions, AccuseTheOtherOfTwo) {
     GpuNetwork network(session, layout_, {});
     step(network, 1);
     if (session.worker() == 1) {
-      return;  // and the other waits for it
+      return;  // the other worker waits for this one
     }
     try {
       step(network, 2);
@@ -184,7 +184,7 @@ TEST_F(NcclSessions, FailInALaunchThatNcclRefuses) {
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
   NcclSession session({.id = id, .worker = 0, .num_workers = 1, .timeout = 20s});
   std::vector<float> values(4);
-  // The sum instead of the mean: the stand-in knows the mean only.
+  // Asks for the sum instead of the mean; the stand-in knows only the mean.
   const std::string failure = failure_of([&] {
     session.group("a test's group", [&](ncclComm_t communicator) {
       check(ncclAllReduce(values.data(), values.data(), 4, ncclFloat32, ncclSum, communicator,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a worker sends in one reduction on GPUs, by a formula. Tests compare plans with it.
+// Computes a worker's sent bytes in one reduction on GPUs by a formula, for comparison with plans.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct SentBytes {
   std::uint64_t between_hosts = 0;
 };
 
-/// Computes 4 k (N - n - s) + 4 (m - 1) (n + s) within the host and w K s + 4 (H - 1) n between
+/// Computes 4 k (N - n - s) + 4 (m - 1) (n + s) within the host; w K s + 4 (H - 1) n between
 /// hosts. N: elements of the network; n, s: elements of own and of served slices; k: own partials;
 /// K: sums of the host; m: its workers; H: hosts; w: wire bytes per element. In fp32 the bytes
 /// between hosts, summed over a host's workers, equal comm::bytes_between_hosts().

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensors on edges between devices, on the stand-ins: in their order, both ways at once, and let go
-// of when they have passed.
+// Tensors on edges between devices, on the stand-ins: in order, in both directions at once, and
+// released after their transfer.
 #include "comm/nccl/tensor_edges.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ std::shared_ptr<Values> values_of(std::size_t count, float value) {
   return std::make_shared<Values>(count, value);
 }
 
-/// Every two of the workers send each other tensors.
+/// Each pair of workers sends each other tensors.
 class Edges {
  public:
   Edges(LoopbackHub& hub, int worker) : transport_(hub, worker), compute_(make_compute_stream()) {
@@ -115,7 +115,7 @@ TEST_P(TensorEdgesAmong, MeetInTheOrderOfEachEdgeWhateverThatOfOthers) {
     std::map<std::pair<int, int>, std::pair<std::shared_ptr<Values>, TensorEdges::Ticket>> coming;
     for (int number = 0; number < kTensors; ++number) {
       for (int i = 1; i < workers; ++i) {
-        // Half of them take before they send, and no two go round in one direction.
+        // Half of the workers receive before they send, and no two pairs go round in one direction.
         const int peer = (worker + (worker % 2 == 0 ? i : workers - i)) % workers;
         const auto send = [&] {
           own.edges().send(peer,
@@ -178,7 +178,7 @@ TEST_F(TensorEdgesTest, HaveTheHostAheadOfTheDeviceByNoMoreThanSomeTensors) {
       own.edges().send(1, memory_of(values_of(10, static_cast<float>(i))));
     }
     for (const auto& [place, ticket] : coming) {
-      is_ahead = ticket == coming.back().second;  // nothing has been sent before that
+      is_ahead = ticket == coming.back().second;  // no tensor was sent before it
       own.edges().await(ticket);
     }
     if (worker == 1) {

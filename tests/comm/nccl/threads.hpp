@@ -14,10 +14,10 @@ namespace gangway::comm {
 
 struct SessionChoice {
   NcclSession::Calls calls = NcclSession::Calls::kNonBlocking;
-  std::chrono::milliseconds timeout{600'000};  // a hang is ctest's matter, a busy machine nobody's
+  std::chrono::milliseconds timeout{600'000};  // above ctest's limit
 };
 
-/// Runs `body` on `num_workers` threads that have met in one session. @throws their first failure.
+/// Runs `body` on `num_workers` threads that share a session. @throws their first failure.
 inline void run_workers(int num_workers, const SessionChoice& choice,
                         const std::function<void(NcclSession&)>& body) {
   LoopbackHub hub(num_workers);

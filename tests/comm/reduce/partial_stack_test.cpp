@@ -26,7 +26,7 @@ std::vector<float> leaf(int microbatch) {
   return values;
 }
 
-/// The definition of the sum, written as the definition.
+/// Computes the sum by its definition.
 std::vector<float> sum_of(MicrobatchRange node) {
   if (node.size() == 1) {
     return leaf(node.begin);
@@ -50,7 +50,7 @@ void push_range(PartialStack& stack, MicrobatchRange range) {
   }
 }
 
-/// Ranges that meet: as buckets are folded.
+/// Folds adjacent ranges, as for buckets.
 void fold_in_pieces(PartialStack& stack) {
   stack.fold({64, kStackElements});
   stack.fold({0, 1});
@@ -113,8 +113,8 @@ TEST(PartialStack, NeedsFewBuffersForAnyRange) {
   for_every_stack([](const PartialStack& stack, MicrobatchRange range, int m) {
     const auto log_two =
         static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(range.size())));
-    // One more than the partials that remain, or the height of the subtree under construction
-    // beside those before it.
+    // One more than the remaining partials, or the height of the growing subtree and the partials
+    // before it.
     ASSERT_LE(stack.num_elements() / kStackElements, whole_subtrees(range, m).size() + log_two);
   });
 }

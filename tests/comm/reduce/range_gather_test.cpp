@@ -23,7 +23,7 @@ float value_at(std::size_t element, int part) {
   return static_cast<float>(element) + 0.5F * static_cast<float>(part);
 }
 
-/// An arena in which only what `worker` owns is filled.
+/// Returns an arena in which only the elements of `worker` are filled.
 Arena own_slices(const BucketPlan& plan, std::size_t size, int worker, int part) {
   Arena arena(size);
   for (std::size_t bucket = 0; bucket < plan.num_buckets(); ++bucket) {
@@ -41,8 +41,8 @@ void expect_values(const Arena& arena, ElementRange range, int part) {
   }
 }
 
-/// Everything at worker 0, an unaligned piece at worker 1, nothing at worker 2, overlapping pieces
-/// at the others.
+/// Returns all elements for worker 0, an unaligned range for worker 1, none for worker 2, and
+/// overlapping ranges for the other workers.
 std::vector<ElementRange> wishes(std::size_t size, int num_workers) {
   std::vector<ElementRange> wanted{{0, size}, {101, size - 77}, {}};
   for (std::size_t worker = 3; worker < static_cast<std::size_t>(num_workers); ++worker) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the reduction says when a worker dies, is silent, or disagrees.
+// Errors of the reduction when a worker dies, is silent, or disagrees.
 #include <chrono>
 #include <functional>
 #include <string>
@@ -30,7 +30,7 @@ constexpr int kWorkers = 4;
 
 enum class Moment { kBeforeStart, kBetweenStartAndUpdate, kWithinUpdate };
 
-/// Runs `body` a rank and returns what each failed with; empty where it did not.
+/// Runs `body` for each rank. Returns the failures by rank; empty: no failure.
 std::vector<std::string> comm_failures(int size, const std::function<void(int)>& body) {
   std::vector<std::string> failures(static_cast<std::size_t>(size));
   spawn_ranks(size, [&](int rank) {
@@ -43,7 +43,7 @@ std::vector<std::string> comm_failures(int size, const std::function<void(int)>&
   return failures;
 }
 
-/// The victim dies in the second step; everybody tries to do three.
+/// The victim dies in the second step; all workers try to do three.
 void train_until_death(LoopbackHub& hub, int rank, Moment moment, ToyWorker& worker) {
   for (int step = 0; step < 3; ++step) {
     const bool dies = rank == kVictim && step == 1;
@@ -76,7 +76,7 @@ TEST_P(DeathTest, IsNamedByEverySurvivorLongBeforeTheDeadline) {
           train_until_death(hub, rank, m, worker);
         } catch (const CommError&) {
           if (c == Clipping::kByNorm) {
-            hub.kill(rank);  // whoever gives up ends: not all talk of the norm with the victim
+            hub.kill(rank);  // a worker that gives up ends; others may wait for it
           }
           throw;
         }
@@ -114,7 +114,7 @@ TEST_P(LossTest, IsAnErrorAtTheDeadlineThatNamesTheSilentWorker) {
       (void)ToyWorker(transport, layout, {{6, 2, GetParam().clipping}, 1, rank == 0 ? 120ms : 60s})
           .run();
     } catch (const CommError&) {
-      hub.kill(rank);  // whoever gives up ends, and the others learn it
+      hub.kill(rank);  // a worker that gives up ends, and the others notice
       throw;
     }
   });
@@ -149,7 +149,7 @@ TEST(Reducer, RefusesAMessageOfAnotherLength) {
               AllOf(HasSubstr("rank 1 sent"), HasSubstr("where 114688 were expected")));
 }
 
-/// What a reducer is built from, on worker 0 of 2.
+/// The inputs of a reducer, on worker 0 of 2.
 struct Parts {
   ArenaLayout layout = toy_layout();
   BucketPlan plan{layout, 2, 1};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Exchanges that go on while the compute thread works: the next bucket, another network, the next
-// step.
+// Exchanges during computation: of the next bucket, another network, the next step.
 #include <map>
 #include <memory>
 #include <span>
@@ -25,8 +24,8 @@ ArenaLayout small_layout() {
   return {parameters, {}};
 }
 
-/// Two networks on one lane, each awaited just before its weights are needed: the exchange of one
-/// goes on while the other's gradients are computed.
+/// Trains two networks on one lane, and awaits each just before its next use. So the exchange of
+/// one network overlaps the other's computation.
 Results train_two(Transport& transport, const std::vector<int>& hosts, const std::string& token) {
   const ArenaLayout layouts[] = {toy_layout(), small_layout()};
   const ToySetup critic{
@@ -89,7 +88,7 @@ TEST(Overlap, OfTwoNetworksOnOneLaneChangesNoBit) {
   }
 }
 
-/// Worker 0 of two on one host, of which the test plays both: nothing goes on by itself.
+/// Worker 0 of two on one host. The test plays both workers, step by step.
 class StepByStepTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Workers of one host that fall silent: memory does not tell that its writer is gone, only the
+// Workers of one host fall silent. Shared memory does not show that its writer died; only the
 // deadline does.
 #include <chrono>
 #include <functional>
@@ -29,7 +29,7 @@ using testing::MatchesRegex;
 
 constexpr auto kTimeout = 120ms;
 
-/// Three workers, the last two on one host, which do what a test tells them.
+/// Three workers, the last two on one host, controlled by the test.
 class StallTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -54,7 +54,7 @@ class StallTest : public testing::Test {
     workers_[worker]->network().open();
     (void)reducer(worker).all_ready();
   }
-  /// Goes on while anything can be done.
+  /// Drives the workers until none can advance.
   void advance(std::vector<std::size_t> workers) {
     for (bool moved = true; moved;) {
       moved = false;
@@ -79,7 +79,7 @@ class StallTest : public testing::Test {
   LoopbackHub hub_{3};
   std::unique_ptr<LoopbackTransport> transports_[3];
   std::vector<std::unique_ptr<ToyWorker>> workers_;
-  std::vector<std::string> stalls_;  // of the worker that a test drives alone
+  std::vector<std::string> stalls_;  // of the worker that the test drives alone
 };
 
 TEST_F(StallTest, IsToldOnceAndThenAnErrorThatNamesWorkerNetworkBucketAndSeconds) {
@@ -107,7 +107,7 @@ TEST_F(StallTest, NamesAWorkerThatStopsAfterItsGradients) {
   begin(0);
   begin(1);
   begin(2);
-  ASSERT_TRUE(reducer(2).advance());  // its gradients are there, its sums never will be
+  ASSERT_TRUE(reducer(2).advance());  // has its gradients, and never gets its sums
   advance({0, 1});
   EXPECT_THAT(failure_of(1),
               AllOf(HasSubstr("for rank 3"), HasSubstr("new weights of network 1, bucket 0")));

@@ -25,12 +25,12 @@ enum class Driver { kCaller, kLane };
 struct Run {
   ToyJob job;
   std::size_t num_buckets = 3;
-  std::vector<int> hosts = {};  ///< by worker; empty: each its own
+  std::vector<int> hosts = {};  ///< by worker; empty: a host for each
   Driver driver = Driver::kCaller;
-  unsigned seed = 0;  ///< of the order in which buckets become ready, where a lane drives
+  unsigned seed = 0;  ///< order in which buckets become ready, if a lane drives
 };
 
-/// What each worker of the job ends with.
+/// Returns each worker's final result.
 std::vector<ToyResult> run_workers(LoopbackHub& hub, const Run& run) {
   const ArenaLayout layout = toy_layout();
   const std::string token = fresh_token();
@@ -63,7 +63,7 @@ void expect_equal(const std::vector<ToyResult>& results, const ToyResult& expect
   }
 }
 
-/// The mean gradient by the definition of the tree, without stack, slices or transport.
+/// Computes the mean gradient by the tree's definition, without stack, slices or transport.
 std::vector<float> tree_gradient(const ArenaLayout& layout, const Arena& weights, int step,
                                  MicrobatchRange node) {
   if (node.size() == 1) {
@@ -80,7 +80,7 @@ std::vector<float> tree_gradient(const ArenaLayout& layout, const Arena& weights
   return left;
 }
 
-/// One worker's training written down plainly.
+/// Trains one worker in plain code.
 std::vector<float> plain_weights(const ToyJob& job) {
   const ArenaLayout layout = toy_layout();
   Arena weights(layout.size());
@@ -140,7 +140,7 @@ TEST(Reducer, AgreesOnTheNormOfTheParametersWithoutTheStatisticsToTheBit) {
   const ArenaLayout layout = toy_layout();
   const Arena zeros(layout.size());
   for (const int m :
-       {1, 2, 4, 8, 16}) {  // several: two orders of a sum may give the same bits once
+       {1, 2, 4, 8, 16}) {  // several steps, as two orders of a sum may agree by chance
     std::vector<float> mean = tree_gradient(layout, zeros, 0, {0, m});
     for (float& value : mean) {
       value *= 1.0F / static_cast<float>(m);
@@ -156,7 +156,7 @@ TEST(Reducer, AgreesOnTheNormOfTheParametersWithoutTheStatisticsToTheBit) {
 
 TEST(Reducer, KnowsTheNormAtTheEndOfAnExchangeInWhichItOwnedNothing) {
   const std::vector<ArenaLayout::Tensor> parameters{{"weight", 100}};
-  const ArenaLayout layout(parameters, {});  // one block: the second worker's
+  const ArenaLayout layout(parameters, {});  // one block, which the second worker owns
   const ToyJob job{2, 2, Clipping::kByNorm};
   std::vector<double> norms[2];
   LoopbackHub hub(2);
@@ -180,7 +180,7 @@ TEST(Reducer, ScalesTheParametersButNotTheStatistics) {
   EXPECT_TRUE(same_bits(std::span(clipped.weights).subspan(statistics.begin),
                         std::span(plain.weights).subspan(statistics.begin)));
   const double scale = kToyClipNorm / (std::sqrt(clipped.squared_norms.at(0)) + 1e-6);
-  ASSERT_LT(scale, 0.9);  // clipping acts
+  ASSERT_LT(scale, 0.9);  // clipping is active
   EXPECT_NEAR(clipped.weights[0] / plain.weights[0], scale, 1e-5);
 }
 
@@ -192,7 +192,7 @@ TEST(Reducer, SendsTheBytesOfARingWhenEveryRankOwnsAWholeSubtree) {
     sent += result.bytes_sent;
   }
   EXPECT_EQ(sent, 2U * 3U * toy_layout().size() *
-                      sizeof(float));  // a ring: 2 (W - 1) / W of the arena a worker
+                      sizeof(float));  // a ring: 2 (W - 1) / W of the arena per worker
 }
 
 TEST_P(ReducerTest, SendsBetweenHostsWhatTheFormulaSays) {
@@ -203,7 +203,7 @@ TEST_P(ReducerTest, SendsBetweenHostsWhatTheFormulaSays) {
   const std::vector<ToyResult> results = run_workers(hub, {job, 3, hosts});
   const BucketPlan plan(toy_layout(), num_workers, 3);
   for (int worker = 0; worker < num_workers; ++worker) {
-    std::uint64_t sent = 0;  // by its host
+    std::uint64_t sent = 0;  // by worker 0's host
     for (std::size_t other = 0; other < hosts.size(); ++other) {
       sent +=
           hosts[other] == hosts[static_cast<std::size_t>(worker)] ? results[other].bytes_sent : 0;
@@ -246,7 +246,7 @@ TEST(Reducer, TakesNothingFromAnEarlierEpoch) {
 }
 
 TEST(Reducer, AnUpdateWhoseGradientIsNotFiniteAnywhereIsSkippedByAll) {
-  // The second of three updates: gradients are those of the weights, so that what follows shows it.
+  // The second of two updates is poisoned, so the weights must be those after the first.
   const ToyJob clean{.num_updates = 1, .clipping = Clipping::kByNorm};
   const ToyJob poisoned{.num_updates = 2, .clipping = Clipping::kByNorm, .poisoned_step = 1};
   const ToyResult expected = run_one_worker(clean);

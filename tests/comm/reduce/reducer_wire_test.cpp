@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The reduction with rounded messages between hosts: all workers keep equal weights, training stays
-// close to the exact one, half the bytes travel, and on one host nothing is rounded.
+// The reduction with rounded messages between hosts. All workers keep equal weights, training stays
+// close to the exact one, and half the bytes travel. On one host nothing is rounded.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(Groupings, ReducerWireTest,
                          name_of_case);
 
 TEST(ReducerWire,
-     KeepsLongTrainingsAsCloseAsShortOnes) {  // what is lost comes back: errors do not add up
+     KeepsLongTrainingsAsCloseAsShortOnes) {  // error feedback: errors do not add up
   for (const WireFormat wire : {WireFormat::kBf16, WireFormat::kFp16}) {
     const ToyJob job{4, 300, Clipping::kNone};
     const std::vector<ToyResult> results = run_workers({job, {0, 1}, wire});
@@ -150,7 +150,7 @@ TEST(ReducerWire,
   }
 }
 
-/// Makes one weight what it is told.
+/// Sets one weight to a given value.
 class SpoilingUpdater final : public SliceUpdater {
  public:
   SpoilingUpdater(Arena& weights, float spoiled) : weights_(weights), spoiled_(spoiled) {}

@@ -22,7 +22,7 @@ class ReductionRoutesTest : public testing::TestWithParam<Grouping> {
   [[nodiscard]] static bool same_host(int a, int b) {
     return hosts()[static_cast<std::size_t>(a)] == hosts()[static_cast<std::size_t>(b)];
   }
-  /// By worker.
+  /// Returns the routes by worker.
   [[nodiscard]] static std::vector<ReductionRoutes> all_routes(int num_microbatches) {
     std::vector<ReductionRoutes> all;
     for (int worker = 0; worker < num_workers(); ++worker) {
@@ -93,7 +93,7 @@ TEST_P(ReductionRoutesTest, SpreadTheOwnersElsewhereOverTheWorkersOfAHost) {
   const std::vector<ReductionRoutes> all = all_routes(4);
   for (int worker = 0; worker < num_workers(); ++worker) {
     const auto on_host = at(all, worker).host_members.size();
-    std::size_t most = 0;  // each host's owners, dealt out in turn
+    std::size_t most = 0;  // other hosts' owners per worker
     for (int host = 0; host < num_workers(); ++host) {
       const auto owners = static_cast<std::size_t>(std::ranges::count(hosts(), host));
       most +=
@@ -157,19 +157,17 @@ TEST(ReductionRoutes, NeedNoMessageOnOneHost) {
 }
 
 TEST(ReductionRoutes, JoinTheSubtreesOfAHost) {
-  // Worker 0 has [0, 1), worker 1 has [1, 3): the host's sum is that of [0, 3), a whole half of
-  // six.
+  // Worker 0 has [0, 1), worker 1 has [1, 3): the host's sum is [0, 3), a whole half of six.
   EXPECT_EQ(routes_of(0, {0, 0, 1, 1}, {{0, 1}, {1, 3}, {3, 5}, {5, 6}}, 6).host_subtrees,
             (std::vector<MicrobatchRange>{{0, 3}}));
-  // Workers 0 and 2 are no neighbours: nothing joins.
+  // Workers 0 and 2 are not neighbours, so their partials do not join.
   EXPECT_EQ(routes_of(0, {0, 1, 0, 1}, {{0, 1}, {1, 2}, {2, 3}, {3, 4}}, 4).host_subtrees,
             (std::vector<MicrobatchRange>{{0, 1}, {2, 3}}));
 }
 
 TEST(ReductionRoutes, SendTheSameBytesWhateverTheNumberOfWorkersOfAHost) {
   const ArenaLayout layout = toy_layout();
-  const std::uint64_t one_arena =
-      layout.size() * sizeof(float);  // half of it gradients, half of it weights
+  const std::uint64_t one_arena = layout.size() * sizeof(float);  // half gradients, half weights
   for (const std::vector<int>& hosts : {std::vector<int>{0, 1}, {0, 0, 1, 1}, {0, 0, 0, 1, 1, 1}}) {
     const int num_workers = static_cast<int>(hosts.size());
     const BucketPlan plan(layout, num_workers, 3);

@@ -25,7 +25,7 @@ ArenaLayout layout() {
   return {parameters, statistics};
 }
 
-/// Workers with one arena a host, all lanes driven by the test's thread.
+/// Workers with one arena per host; the test's thread drives all lanes.
 class Replicas {
  public:
   explicit Replicas(std::vector<int> hosts) : hub_(static_cast<int>(hosts.size())) {
@@ -62,7 +62,7 @@ class Replicas {
       }
     }
   }
-  /// What each worker's check says, in the order of workers; empty: all is equal.
+  /// Returns each worker's report, by worker; empty: all replicas are equal.
   std::vector<std::string> run(std::int64_t step) {
     std::vector<std::string> said(size());
     std::vector<bool> over(size(), false);

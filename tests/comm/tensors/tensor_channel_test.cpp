@@ -23,12 +23,12 @@ using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 using ::testing::HasSubstr;
 
-constexpr std::size_t kRing = 4096;  // bytes: small, so that tensors are longer
+constexpr std::size_t kRing = 4096;  // bytes; smaller than the tensors
 
-/// How two workers reach each other.
+/// The path between two workers.
 enum class Way { kMessages, kMemory };
 
-/// Workers as threads, all with all, over `way`; `body(worker, channel, transport)`.
+/// Runs `body(worker, channel, transport)` on workers as threads, each connected to all others.
 void run_workers(int workers, Way way, const TensorChannelSetup& setup,
                  const std::function<void(int, TensorChannel&, LoopbackTransport&)>& body) {
   const gangway::testing::SharedFolder folder;
@@ -158,7 +158,7 @@ TEST_P(TensorChannelTest, NeverWaitsInASendHoweverMuchNobodyTakesYet) {
   constexpr int kMany = 100;
   run([](int worker, TensorChannel& channel, LoopbackTransport&) {
     const int peer = 1 - worker;
-    for (int i = 0; i < kMany; ++i) {  // both, before either listens
+    for (int i = 0; i < kMany; ++i) {  // both send before either listens
       send(channel, peer, {.microbatch = i}, bytes_of(1000, static_cast<std::size_t>(i)));
     }
     channel.expect(peer, kMany);
@@ -204,7 +204,7 @@ TEST(TensorChannel, SendsASmallTensorWithinItsHeadersMessage) {
 TEST(TensorChannel, LetsNobodyWaitForAnothersFullRing) {
   run_workers(3, Way::kMemory, {}, [](int worker, TensorChannel& channel, LoopbackTransport&) {
     if (worker == 0) {
-      send(channel, 1, {}, bytes_of(3 * kRing, 0));  // worker 1 listens when worker 2 has its own
+      send(channel, 1, {}, bytes_of(3 * kRing, 0));  // worker 1 listens after worker 2
       send(channel, 2, {}, bytes_of(3 * kRing, 5));
     } else if (worker == 2) {
       channel.expect(0, 1);
@@ -220,7 +220,7 @@ TEST(TensorChannel, LetsNobodyWaitForAnothersFullRing) {
   });
 }
 
-/// What `body` throws.
+/// Returns the message of the error that `body` throws.
 std::string accusation(int accused, const std::function<void()>& body) {
   try {
     body();
@@ -237,7 +237,7 @@ TEST_P(TensorChannelTest, NamesWhoIsSilent) {
       .timeout = 400ms, .on_stall = [&stall](const std::string& line) { stall = line; }};
   run_workers(2, GetParam(), impatient, [](int worker, TensorChannel& channel, LoopbackTransport&) {
     if (worker == 1) {
-      return;  // as one that died: its memory stays as it is
+      return;  // plays dead: its memory stays unchanged
     }
     channel.expect(1, 1);
     EXPECT_THAT(accusation(1, [&] { (void)channel.receive(1, {.step = 3, .microbatch = 2}); }),

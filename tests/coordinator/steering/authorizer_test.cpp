@@ -67,7 +67,7 @@ TEST(Caller, IsNamedInOnePrintableLine) {
   EXPECT_EQ(name_of(Caller{.authorization = {}, .user = "ann@node-a", .peer = "unix:"}),
             "ann@node-a by unix");
   EXPECT_EQ(name_of(Caller{.authorization = {}, .user = {}, .peer = "ipv4:127.0.0.1:7"}),
-            "somebody by ipv4:127.0.0.1:7");
+            "unnamed user by ipv4:127.0.0.1:7");
   EXPECT_EQ(name_of(Caller{.authorization = {}, .user = "a\nb", .peer = "unix:"}), "a?b by unix");
 }
 

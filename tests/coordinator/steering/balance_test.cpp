@@ -38,7 +38,7 @@ TEST(BestShares, LeaveNoBetterOnes) {
 
 constexpr double kLong = 1e6;
 
-/// A tick every ten seconds.
+/// A tick comes every ten seconds.
 class BalanceTest : public ::testing::Test {
  protected:
   static BalancePlan plan(std::vector<int> shares) {
@@ -124,7 +124,7 @@ class BalancedJob : public RunCoreTest {
                       .seconds_between = 0.0};
     return result;
   }
-  /// The first worker waits for the second most of the time.
+  /// The first worker waits for the second for most of the step.
   void step_unequally(std::int64_t step) {
     now_ += std::chrono::milliseconds(600);
     send(1, messages::Progress{

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What people may ask of a running job.
+// Commands to a running job.
 #include <gmock/gmock.h>
 
 #include "coordinator/steering/settable_keys.hpp"
@@ -28,7 +28,7 @@ class Steering : public RunCoreTest {
     const auto grants = seen<GrantLease>();
     return grants.empty() ? 0 : grants.back().lease.end;
   }
-  /// All steps that are granted are done.
+  /// Reports all granted steps as done.
   void finish_granted() {
     for (std::int64_t step = core_.status(now_, 0.0).step; step < granted_end(); ++step) {
       step_to(step, step + 1);
@@ -196,7 +196,7 @@ TEST_F(Steering, RefusesWhatTheJobCannotDoAsItStands) {
   EXPECT_EQ(ask(ResumeJob{}).refusal, Refusal::kNotNow);
 }
 
-/// `gangway run` stands over it.
+/// A job that `gangway run` supervises.
 class Draining : public Steering {
  public:
   static RunCoreSettings supervised() {
@@ -251,7 +251,7 @@ TEST_F(Draining, BecomesAStopWhereThatIsAskedFor) {
   EXPECT_FALSE(run_end().resize.has_value());
 }
 
-/// The layout names the number of workers.
+/// A job whose layout names the number of workers.
 class DrainingOfANamedLayout : public Steering {
  protected:
   DrainingOfANamedLayout() : Steering(named()) {}
@@ -295,7 +295,7 @@ TEST_F(Resizing, IsRefusedWhereTheLayoutDoesNotGoWithSoMany) {
   EXPECT_EQ(phase(), JobPhase::kTraining);
 }
 
-/// One worker, in a start that begins paused.
+/// A job of one worker, in a start that begins paused.
 class SteeringFromBefore : public Steering {
  protected:
   SteeringFromBefore() : Steering(paused()) {}

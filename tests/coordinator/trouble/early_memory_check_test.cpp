@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
 std::string rung() { return "layout.stages=2 and 2 workers"; }
 
-/// Of a host with 100 GiB.
+/// Reports a worker on a host with 100 GiB.
 EarlyMemoryCheck::MemoryReport worker_on(const std::string& host, std::uint64_t used,
                                          std::uint64_t resident, std::uint64_t peak) {
   return {.host = host,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A folder whose file system is in trouble. Else: ../image_dataset_test.cpp.
+// Folders on failing file systems. ../image_dataset_test.cpp tests other folders.
 #include "data/archives/folder_archive.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using testing::ScratchFolder;
 
 class TroubledFolder : public ::testing::Test {
  protected:
-  /// @param errors  of the next reads, 0: none; the last one of all to come
+  /// @param errors  of the next reads, 0: none; the last one repeats
   std::vector<std::uint8_t> read(std::deque<int> errors) {
     folder_.write("a.png", "whole");
     const auto archive = open_folder(

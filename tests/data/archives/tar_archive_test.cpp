@@ -22,7 +22,7 @@ using gangway::testing::ScratchFolder;
 
 constexpr std::size_t kBlock = 512;
 
-/// What goes into a tar.
+/// An entry of a tar.
 struct Member {
   std::string name;
   std::string bytes = {};
@@ -39,7 +39,7 @@ std::string padded(std::string text) {
   return text;
 }
 
-/// Nobody decodes the pictures here.
+/// The tests do not decode these pictures.
 std::string packed_member(const Member& member) {
   std::string header(kBlock, '\0');
   const auto put = [&](std::size_t at, const std::string& text) {

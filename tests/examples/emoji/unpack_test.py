@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The script that makes pictures of a font: groups, squares, the ZIP, and what it says of what is missing. Of the font itself
-where that and fontTools are installed.
+"""Tests the script that makes pictures from a font: groups, squares, the ZIP, and messages on missing parts. Tests the font
+itself where the font and fontTools are installed.
 
     .venv/bin/python unpack_test.py [unittest arguments]
 """

@@ -73,7 +73,7 @@ TEST(Augmentation, DependsOnTheKeyOfTheMicrobatchAlone) {
   Augmentation one(kAllOfAda, 64.0);
   Augmentation other(kAllOfAda, 64.0);
   (void)other.augmented(pictures, strength_of(1.0),
-                        at_microbatch(7));  // another worker has others before
+                        at_microbatch(7));  // another worker starts elsewhere
   const at::Tensor result = one.augmented(pictures, strength_of(1.0), at_microbatch(2));
   EXPECT_TRUE(at::equal(other.augmented(pictures, strength_of(1.0), at_microbatch(2)), result));
   EXPECT_FALSE(at::equal(one.augmented(pictures, strength_of(1.0), at_microbatch(3)), result));
@@ -116,7 +116,7 @@ TEST(Augmentation, StrengthRisesAboveTheTargetAndFallsBelowIt) {
   EXPECT_DOUBLE_EQ(next(0.5, 0.5), 0.436);
   EXPECT_EQ(next(0.5, 0.6), 0.5);
   EXPECT_EQ(next(0.01, -1.0), 0.0);
-  EXPECT_DOUBLE_EQ(next(0.99, 1.0), 1.054);  // nothing holds it at 1
+  EXPECT_DOUBLE_EQ(next(0.99, 1.0), 1.054);  // 1 is no upper bound
 }
 
 TEST(Augmentation, AddsStatisticsToTheDiscriminatorOfAnAdaptiveJobAlone) {
@@ -156,7 +156,7 @@ TEST(Augmentation, HarvestsTheSignsAndMovesTheStrengthByThoseOfTheUpdateBefore) 
   augmentation.harvest(judge, at::tensor({-2.0F, 0.5F, 3.0F, 0.25F}).reshape({4, 1}), seen);
   EXPECT_EQ(seen.of(signs).item<float>(), 0.5F);
   EXPECT_FLOAT_EQ(seen.of(strength).item<float>(), 0.25F + 1.0F / 500.0F);
-  strength.running.fill_(-1e-6F);  // of a rounding
+  strength.running.fill_(-1e-6F);  // as a rounding error gives it
   EXPECT_EQ(Augmentation::strength_of(strength.running).item<double>(), 0.0);
 }
 
@@ -172,7 +172,7 @@ TEST(Augmentation, MovesTheStrengthBehindEveryFewUpdatesByTheirMeanSign) {
   Statistic& strength = *statistics[count - 2].statistic;
   Statistic& updates = *statistics[count - 1].statistic;
   strength.running.fill_(0.25F);
-  // Means of signs 1, 0.5 | -1, … of updates, and the strength behind each.
+  // Adds the signs' mean of an update. Returns the strength after it.
   const auto update = [&](const at::Tensor& logits) {
     StatisticSums seen;
     augmentation.harvest(judge, logits, seen);
@@ -185,7 +185,7 @@ TEST(Augmentation, MovesTheStrengthBehindEveryFewUpdatesByTheirMeanSign) {
   EXPECT_EQ(update(at::tensor({1.0F, 1.0F, 1.0F, -1.0F})), 0.25F);
   EXPECT_EQ(updates.running.item<float>(), 2.0F);
   EXPECT_EQ(signs.running.item<float>(), 1.5F);
-  // 0.75 is above 0.6: as far as two updates of 1,000 images go of 500,000.
+  // 0.75 is above the target 0.6. The strength grows by two updates' 1,000 images / 500,000.
   EXPECT_FLOAT_EQ(update(at::tensor({-1.0F, -1.0F, -1.0F, -1.0F})), 0.25F + 2.0F / 500.0F);
   EXPECT_EQ(updates.running.item<float>(), 1.0F);
   EXPECT_EQ(signs.running.item<float>(), -1.0F);
@@ -198,7 +198,7 @@ TEST(Augmentation, ThatDoesNotAdaptHasTheStrengthOfTheJob) {
   EXPECT_EQ(Augmentation(spec, 64.0).fixed_strength(), 0.5);
 }
 
-// LibTorch has these in Python alone.
+// Meta kernels that LibTorch has only in Python.
 at::Tensor where_of_no_numbers(const at::Tensor& condition, const at::Tensor& one,
                                const at::Tensor& other) {
   const auto shape = at::infer_size(condition.sizes(), at::infer_size(one.sizes(), other.sizes()));
@@ -213,7 +213,7 @@ TORCH_LIBRARY_IMPL(aten, Meta, library) {
   library.impl("abs.out", abs_of_no_numbers);
 }
 
-/// What a device has no numbers of cannot be asked for any.
+/// Meta tensors have no values, so reading one would fail.
 TEST(Augmentation, AsksADeviceForNothing) {
   JobSpec job = adaptive_job();
   job.training.augment.interval = 4;
@@ -240,7 +240,7 @@ TEST(Augmentation, AsksADeviceForNothing) {
 
 }  // namespace
 
-// A device that has no numbers of anything: it draws none.
+// The kernel for a meta device draws no numbers.
 void draw_augmentations_on_device(const AugmentChances& /*chances*/, const at::Tensor& /*strength*/,
                                   const RandomKey& /*key*/, const PictureShape& /*shape*/,
                                   const at::Tensor& out) {

@@ -29,7 +29,7 @@ TEST(DiffAugment, IsTheSameForOneKeyAndAnotherForAnother) {
 TEST(DiffAugment, ColorsMoveMeanAndContrastWithinTheirBounds) {
   const at::Tensor pictures = colored_pictures();
   const at::Tensor result = diff_augmented(pictures, {AugmentKind::kColor}, augment_key());
-  // The mean of a picture is moved by its brightness alone, differences of greys by its contrast.
+  // Only brightness changes the mean of a picture, only contrast the differences of greys.
   const at::Tensor lit = (result - pictures).mean({1, 2, 3});
   EXPECT_LE(lit.abs().max().item<float>(), 0.5F + 1e-5F);
   EXPECT_LT(lit.min().item<float>(), -0.25F);
@@ -54,7 +54,7 @@ TEST(DiffAugment, SaturationSparesGreyPictures) {
 TEST(DiffAugment, TranslatesByWholePixelsAndLetsZerosIn) {
   const at::Tensor pictures = at::ones({kDiffCount, 1, kDiffSide, kDiffSide}, at::kFloat);
   const at::Tensor result = diff_augmented(pictures, {AugmentKind::kTranslation}, augment_key());
-  const at::Tensor rows = (result.amax({1, 3}) > 0.5).sum(1);  // that show something
+  const at::Tensor rows = (result.amax({1, 3}) > 0.5).sum(1);  // rows that are not zero
   const at::Tensor columns = (result.amax({1, 2}) > 0.5).sum(1);
   EXPECT_EQ(rows.min().item<std::int64_t>(), kDiffSide - 2);  // an eighth of the side
   EXPECT_EQ(columns.min().item<std::int64_t>(), kDiffSide - 2);
@@ -67,7 +67,7 @@ TEST(DiffAugment, CutsOutASquareWhoseCentreIsAnywhere) {
   const at::Tensor result = diff_augmented(pictures, {AugmentKind::kCutout}, augment_key());
   const at::Tensor left = result.select(1, 0).sum({1, 2});
   EXPECT_EQ(left.min().item<float>(), 256.0F - 64.0F);
-  EXPECT_GT(left.max().item<float>(), 256.0F - 64.0F);  // some leave the picture in part
+  EXPECT_GT(left.max().item<float>(), 256.0F - 64.0F);  // some squares lie partly outside
   EXPECT_LT(left.max().item<float>(), 256.0F);
   EXPECT_TRUE(at::equal(result.select(1, 0), result.select(1, 1)));
 }

@@ -72,14 +72,14 @@ TEST(DrawnAugmentation, HasEachTransformationWithTheProbabilityOfThePaper) {
               0.3, bound);
   EXPECT_NEAR(share_of({AugmentKind::kNoise}, 0.3, [](const auto& one) { return one.noise > 0.0; }),
               0.3, bound);
-  // One of four bands at least.
+  // At least one of four bands.
   EXPECT_NEAR(share_of({AugmentKind::kFilter}, 0.3, [](const auto& one) { return one.filters; }),
               1.0 - std::pow(0.7, 4), bound);
-  // Scale, stretching and fine shift by p each, two rotations that come to p together.
+  // Scale, stretching and fine shift have p each; the two rotations have p together.
   EXPECT_NEAR(
       share_of({AugmentKind::kGeometry}, 0.3, [](const auto& one) { return one.resamples; }),
       1.0 - std::pow(0.7, 4), bound);
-  // A flip half of the time, a turn three quarters of it, and a shift: p (1/2, 3/4, 1).
+  // Probabilities: a flip p / 2, a turn 3 p / 4, a shift p.
   EXPECT_NEAR(share_of({AugmentKind::kBlit}, 0.4, [](const auto& one) { return one.moves_pixels; }),
               1.0 - (1.0 - 0.2) * (1.0 - 0.3) * (1.0 - 0.4), bound);
 }
@@ -90,7 +90,7 @@ TEST(DrawnAugmentation, MultipliesTheProbabilityOfAKind) {
   int cut = 0;
   int noisy = 0;
   for (int picture = 0; picture < kMany; ++picture) {
-    // Above 1 it is more than certain for the one, and 0.75 for the other.
+    // Strength 1.5 gives probability 1 for noise, and 0.75 for cutouts.
     const DrawnAugmentation one =
         drawn_augmentation(chances_of(spec), 1.5, key_of(0), picture, kColored);
     cut += one.cuts_out > 0.0 ? 1 : 0;
@@ -124,7 +124,7 @@ TEST(DrawnAugmentation, ColorsKeepGreysGreyAndSpareOnesWithOneChannelHueAndSatur
     EXPECT_NEAR(sum(colors, 0), sum(colors, 1), 1e-12);
     EXPECT_NEAR(sum(colors, 0), sum(colors, 2), 1e-12);
     EXPECT_NEAR(colors.row[0][3], colors.row[1][3], 1e-12);
-    // The same gain and shift whether a picture of greys has one channel or three.
+    // One-channel and three-channel pictures of greys get the same gain and shift.
     const ColorMatrix grey =
         drawn_one({AugmentKind::kColor}, 1.0, picture, {.channels = 1, .side = 32}).colors;
     EXPECT_NEAR(sum(grey, 0), sum(colors, 0), 1e-12);
@@ -136,11 +136,11 @@ TEST(DrawnAugmentation, ColorsKeepGreysGreyAndSpareOnesWithOneChannelHueAndSatur
 TEST(DrawnAugmentation, FiltersKeepTheExpectedPower) {
   for (int picture = 0; picture < 100; ++picture) {
     const auto gains = std::to_array(drawn_one({AugmentKind::kFilter}, 0.25, picture).gains);
-    // A natural picture's, whose spectrum falls with the square of the frequency.
+    // Power of a natural picture, whose spectrum falls with the square of the frequency.
     const double power = (10.0 * gains[0] * gains[0] + gains[1] * gains[1] + gains[2] * gains[2] +
                           gains[3] * gains[3]) /
                          13.0;
-    // With one band alone it is kept as it is; each further one does so by its own measure.
+    // With a single band the power stays exact; each further band normalizes by its own share.
     const bool is_single =
         std::ranges::count_if(gains, [&](double gain) { return gain == gains[0]; }) >= 3 ||
         std::ranges::count_if(gains, [&](double gain) { return gain == gains[1]; }) >= 3;
@@ -153,7 +153,7 @@ TEST(DrawnAugmentation, FiltersKeepTheExpectedPower) {
 TEST(DrawnAugmentation, ProductsDoTheLastOneFirst) {
   const Affine flip{.xx = -1.0};
   const Affine moved{.x0 = 3.0};
-  const Affine both = product(flip, moved);  // x + 3, and that flipped
+  const Affine both = product(flip, moved);  // x + 3, then flipped
   EXPECT_EQ(both.xx * 2.0 + both.x0, -5.0);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Each transformation beside its definition, pixel by pixel in double precision.
+// Compares each transformation with its definition, pixel by pixel in double precision.
 #include "gan/augment/picture_transforms.hpp"
 
 #include <array>
@@ -24,12 +24,12 @@ at::Tensor pictures_of(std::int64_t count, std::int64_t channels, std::int32_t d
       .to(at::kDouble);
 }
 
-/// The endless picture.
+/// Returns a pixel of the picture, which is mirrored without end.
 double pixel(const at::Tensor& plane, std::int64_t row, std::int64_t column) {
   return plane[mirrored_index(row, kSmallSide)][mirrored_index(column, kSmallSide)].item<double>();
 }
 
-/// The plane twice as fine at half pixels (y, x), by sym6.
+/// Returns the plane at twice its resolution, at half pixels (y, x), by sym6.
 double fine_at(const at::Tensor& plane, std::int64_t y, std::int64_t x) {
   double sum = 0.0;
   for (std::int64_t down = 0; down < 12; ++down) {
@@ -85,7 +85,7 @@ at::Tensor plainly_resampled(const at::Tensor& plane, const Affine& inverse) {
   return result;
 }
 
-/// A row for each of them, float64: what they are made of is numbers alone.
+/// Returns a row of float64 for each value; the structs contain only numbers.
 template <typename Struct>
 at::Tensor rows_of(const std::vector<Struct>& values) {
   const auto columns = static_cast<std::int64_t>(sizeof(Struct) / sizeof(double));
@@ -99,8 +99,8 @@ double largest_difference(const at::Tensor& one, const at::Tensor& other) {
   return (one - other).abs().max().item<double>();
 }
 
-/// Compares the gradient of <transform(pictures), weights> with differences along a direction. What
-/// is affine in the pictures has no error but rounding.
+/// Compares the gradient of <transform(pictures), weights> with differences along a direction.
+/// Transforms that are affine in the pictures have only rounding errors.
 void expect_gradient(const std::function<at::Tensor(const at::Tensor&)>& transform,
                      const at::Tensor& pictures) {
   const at::Tensor in = pictures.clone().requires_grad_(true);
@@ -197,11 +197,11 @@ TEST(PictureTransforms, BlitsMovePixelsExactly) {
   EXPECT_TRUE(at::equal(result[0], pictures[0].flip({2})));
   EXPECT_TRUE(at::equal(result[1], pictures[1].rot90(1, {1, 2})));
   EXPECT_EQ(result[2][0][2][5].item<double>(), pictures[2][0][3][2].item<double>());
-  EXPECT_EQ(result[2][0][0][1].item<double>(), pictures[2][0][1][2].item<double>());  // reflected
+  EXPECT_EQ(result[2][0][0][1].item<double>(), pictures[2][0][1][2].item<double>());  // mirrored
   expect_gradient([&](const at::Tensor& in) { return blitted(in, rows_of(inverses)); }, pictures);
 }
 
-/// Flips and turns are not: sym6, by which a picture is made larger and small again, is not quite
+/// Flips and turns differ, because sym6, which enlarges and shrinks the picture, is not quite
 /// symmetric.
 TEST(PictureTransforms, AMoveByWholePixelsIsItsResamplingToo) {
   const at::Tensor pictures = pictures_of(1, 1);
@@ -278,7 +278,7 @@ TEST(PictureTransforms, CutsASquareOfHalfTheSideOut) {
       cut_out(pictures, rows_of<Cutout>({{.x = 0.5, .y = 0.5}, {.x = 0.0, .y = 1.0}}));
   EXPECT_EQ(result[0].sum().item<double>(), 64.0 - 16.0);
   EXPECT_EQ(result[0][0].narrow(0, 2, 4).narrow(1, 2, 4).sum().item<double>(), 0.0);
-  EXPECT_EQ(result[1].sum().item<double>(), 64.0 - 4.0);  // what of it is inside
+  EXPECT_EQ(result[1].sum().item<double>(), 64.0 - 4.0);  // the part inside the picture
   EXPECT_EQ(result[1][0][kSmallSide - 1][0].item<double>(), 0.0);
   expect_gradient(
       [&](const at::Tensor& in) {

@@ -83,7 +83,7 @@ TEST(Wavelets, BandsKeepEverythingTogetherAndTheMeanInTheLowestAlone) {
   }
   for (std::size_t band = 0; band < bands.size(); ++band) {
     double mean = 0.0;
-    double fastest = 0.0;  // what it keeps of +1, -1, +1 …
+    double fastest = 0.0;  // response to +1, -1, +1 …
     for (std::size_t tap = 0; tap < 43; ++tap) {
       mean += bands[band][tap];
       fastest += (tap % 2 == 1 ? 1.0 : -1.0) * bands[band][tap];

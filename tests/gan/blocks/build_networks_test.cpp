@@ -100,13 +100,13 @@ TEST(Normalization, IsLeftOutOfTheDiscriminatorWhenThereIsAPenalty) {
   EXPECT_FALSE(has_batch_norm(plain));
 }
 
-/// Every family in every resolution, thin and wide, grey and coloured, with and without labels,
+/// Every family at every resolution: thin and wide, grey and coloured, with and without labels,
 /// with and without BatchNorm in the discriminator.
 std::vector<JobSpec> every_kind_of_model() {
   std::vector<JobSpec> jobs;
   for (const ModelFamily& family : families()) {
     if (!missing_role(family, *default_recipe()).empty()) {
-      continue;  // it is of other recipes, whose tests look at it
+      continue;  // tests of other recipes cover it
     }
     const std::vector<int> none{ModelSpec{}.resolution};
     for (const int resolution : family.makes_points ? none : family.resolutions) {
@@ -147,7 +147,7 @@ std::string name_of_job(const JobSpec& job) {
          (model.normalizes_discriminator() ? ", normalized" : "");
 }
 
-/// Spectral norms leave statistics too, which follow from weights alone.
+/// Returns whether there are BatchNorm statistics. Those of spectral norms depend only on weights.
 bool averages_batches(Network& network) {
   return std::ranges::any_of(network.statistics(), [](const Network::NamedStatistic& named) {
     return named.name.ends_with("running_mean");
@@ -165,7 +165,7 @@ TEST(EveryFamily, IsAsLargeAsItsArchitectureSaysAndJudgesWhatItMakes) {
     EXPECT_EQ(num_elements(networks[kGenerator]), num_parameters(described[kGenerator]));
     EXPECT_EQ(num_elements(networks[kDiscriminator]), num_parameters(described[kDiscriminator]));
     EXPECT_EQ(averages_batches(networks[kDiscriminator]), job.model.normalizes_discriminator());
-    // Every other one: any two values still meet.
+    // Every second job; any two values still meet.
     const ModelSpec& model = job.model;
     const bool is_plain = model.normalization == Normalization::kNone;
     if ((static_cast<int>(model.width > 1) + static_cast<int>(model.channels > 1) +
@@ -174,7 +174,7 @@ TEST(EveryFamily, IsAsLargeAsItsArchitectureSaysAndJudgesWhatItMakes) {
         0) {
       continue;
     }
-    const Outputs outputs = run(networks, job, 2);  // of weights that are zero: shapes are meant
+    const Outputs outputs = run(networks, job, 2);  // tests only shapes: weights are zero
     Shape shape = example_shape(job.model);
     shape.insert(shape.begin(), 2);
     EXPECT_EQ(outputs.images.sizes().vec(), shape);

@@ -13,7 +13,7 @@ namespace {
 
 LayerSpec dense_with_norm() { return {.in = 6, .out = 4, .batch_norm = true}; }
 
-/// Weights that are not the trivial ones, and statistics at their start.
+/// Fills the block with weights that are not trivial, and initial statistics.
 void fill(Block& block) {
   const at::NoGradGuard no_grad;
   std::int32_t position = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Each block of R3GAN alone: its formula, and its first and second derivatives by differences.
+// Each block of R3GAN: its formula, and its first and second derivatives by differences.
 #include "gan/blocks/residual_blocks.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ at::Tensor random_double(std::int32_t draw, at::IntArrayRef shape) {
   return keyed_normal({.seed = 41, .draw = draw}, shape, at::kCPU).to(at::kDouble);
 }
 
-/// Random weights in float64, none of them at its start.
+/// Makes a block with random weights in float64, none at its initial value.
 template <typename Made, typename Spec>
 std::unique_ptr<Block> made_of(const Spec& spec) {
   auto block = std::make_unique<Made>(spec);
@@ -49,7 +49,7 @@ double distance(const at::Tensor& a, const at::Tensor& b) {
   return (a - b).abs().max().item<double>();
 }
 
-/// The filter of both directions: [1, 3, 3, 1] / 8 along each side.
+/// Returns the filter of both directions: [1, 3, 3, 1] / 8 along each side.
 at::Tensor filter() {
   const at::Tensor line = at::tensor({1.0, 3.0, 3.0, 1.0}, at::kDouble) / 8.0;
   return at::outer(line, line);
@@ -128,7 +128,7 @@ TEST(Resampling, DownWeighsEachPixelByTheFilter) {
   const at::Tensor x = random_double(1, {1, 2, 8, 8});
   const at::Tensor y = features_of(down, x);
   EXPECT_EQ(y.sizes().vec(), (std::vector<std::int64_t>{1, 2, 4, 4}));
-  const at::Tensor seen = x[0][1].slice(0, 1, 5).slice(1, 3, 7);  // by pixel (1, 2)
+  const at::Tensor seen = x[0][1].slice(0, 1, 5).slice(1, 3, 7);  // the window of pixel (1, 2)
   EXPECT_NEAR(y[0][1][1][2].item<double>(), (seen * filter()).sum().item<double>(), 1e-14);
 }
 
@@ -237,8 +237,8 @@ std::vector<Probe> probes() {
   return all;
 }
 
-/// Derivatives of `function` with respect to each of `leaves`, against differences along a random
-/// direction of each.
+/// Compares derivatives of `function` by each of `leaves` with differences along random
+/// directions.
 void expect_derivatives(const std::function<at::Tensor()>& function,
                         const std::vector<at::Tensor>& leaves) {
   constexpr double kStep = 1e-6;
@@ -277,7 +277,7 @@ TEST(Derivatives, OfEveryBlockAreThoseByDifferences) {
       leaves.push_back(parameter.tensor);
     }
     expect_derivatives(value, leaves);
-    const auto penalty = [&] {  // as R1 has it
+    const auto penalty = [&] {  // the form of R1
       return torch::autograd::grad({value()}, {x}, {}, true, /*create_graph=*/true)
           .front()
           .square()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Blocks of style transfer against LibTorch's own padding, pooling and normalization, with both
+// Compares blocks of style transfer with LibTorch's padding, pooling and normalization, with both
 // derivatives, in double precision.
 #include "gan/blocks/transfer_blocks.hpp"
 
@@ -18,7 +18,7 @@ at::Tensor numbers(at::IntArrayRef shape, double salt) {
   return at::arange(c10::multiply_integers(shape), at::kDouble).mul(salt).sin().reshape(shape);
 }
 
-/// Gives the block's parameters values in double precision, none like another.
+/// Fills the block's parameters with different values in double precision.
 void fill(Block& block) {
   double salt = 0.7;
   for (Parameter& parameter : block.parameters()) {
@@ -39,7 +39,7 @@ double apart(const at::Tensor& one, const at::Tensor& other) {
   return (one - other).abs().max().item<double>();
 }
 
-/// That what was made is the same, and its first and second derivatives after `from`.
+/// Expects equal values, and equal first and second derivatives by `from`.
 void expect_same(const at::Tensor& made, const at::Tensor& plain,
                  const std::vector<at::Tensor>& from) {
   ASSERT_EQ(made.sizes(), plain.sizes());
@@ -155,7 +155,7 @@ TEST(FeatureLevels, SeeTheShadesOfAColouredPicture) {
 TEST(JohnsonNetworks, KeepTheSizeAndMakeTheirLevels) {
   for (const int resolution : family_named("johnson")->resolutions) {
     if (resolution > 64) {
-      continue;  // the same blocks, and slow
+      continue;  // the same blocks, but slow
     }
     for (const int channels : {1, 3}) {
       JobSpec job = JobSpec::of(*recipe_named("style-transfer"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The blocks of networks that make pictures of pictures against LibTorch's own functions.
+// Compares the blocks of image-to-image networks with LibTorch's functions.
 #include "gan/blocks/translation_blocks.hpp"
 
 #include <functional>
@@ -17,7 +17,7 @@ at::Tensor wave(at::IntArrayRef shape, double phase = 0.0) {
   return (at::arange(at::empty(shape).numel(), at::kDouble) * 0.37 + phase).sin().reshape(shape);
 }
 
-/// Gives a block's tensors values of double precision.
+/// Fills a block's tensors with values of double precision.
 void fill(Block& block) {
   double phase = 1.0;
   for (Parameter& parameter : block.parameters()) {
@@ -33,7 +33,7 @@ const at::Tensor& weight(Block& block, std::size_t index) {
   return block.parameters()[index].tensor;
 }
 
-/// Values and first and second derivatives of the input.
+/// Compares values, and first and second derivatives by the input.
 void expect_equal(Block& block, const at::Tensor& input,
                   const std::function<at::Tensor(const at::Tensor&)>& reference,
                   const std::string& name = "features") {

@@ -38,7 +38,7 @@ TEST(FrechetDistance, OfASetToItselfIsZero) {
 
 TEST(FrechetDistance, OfASetToItselfIsZeroWhereFeaturesNeverVary) {
   at::Tensor features =
-      normals(1, {60, 128}).relu();  // fewer examples than features, and dead ones
+      normals(1, {60, 128}).relu();  // fewer examples than features, and zero features
   features.slice(1, 100, 128).zero_();
   const FeatureStatistics a = feature_statistics(features);
   EXPECT_LT(std::abs(frechet_distance(a, a)), 1e-6);

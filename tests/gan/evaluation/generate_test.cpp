@@ -54,7 +54,7 @@ TEST(GenerateCodeGrid, MovesTheFirstCodeAlongARowOfOneCategory) {
   EXPECT_GT(largest_difference(grid[0], grid[3]), 1e-4);
   job.model.categories = 0;
   job.model.codes = 0;
-  job.model.latent += 4;  // as many inputs, no codes: the columns are seeds
+  job.model.latent += 4;  // the same inputs without codes: columns are seeds
   const std::array<std::uint64_t, 2> seeds{0, 1};
   EXPECT_LT(largest_difference(generate_code_grid(generator, job.model, 2).slice(0, 0, 2),
                                generate_for_seeds(generator, job.model, seeds)),

@@ -19,7 +19,7 @@ at::Tensor rows_of(const std::vector<double>& values, std::int64_t size) {
 }
 
 TEST(SquaredMmd, IsThatByHand) {
-  // Kernels 1 of 0 and 2, 64 of 1 and 3; 1, 1, 27 and 343 across.
+  // Kernels: 1 for 0 and 2; 64 for 1 and 3; 1, 1, 27 and 343 between both sides.
   EXPECT_DOUBLE_EQ(squared_mmd(rows_of({0.0, 2.0}, 1), rows_of({1.0, 3.0}, 1)),
                    1.0 + 64.0 - 2.0 * 93.0);
   EXPECT_DOUBLE_EQ(squared_mmd(rows_of({1.0, 1.0, 1.0, -1.0}, 2), rows_of({1.0, 0.0, 0.0, 1.0}, 2)),

@@ -20,7 +20,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-/// Ten kinds of pictures, each a bright row at another height, with noise keyed by the index.
+/// Ten kinds of pictures with a bright row at different heights, and noise keyed by the index.
 class RowsOfLight final : public data::Dataset {
  public:
   explicit RowsOfLight(std::uint64_t seed) : seed_(seed) {}

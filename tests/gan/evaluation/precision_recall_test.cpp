@@ -38,7 +38,7 @@ double squared_distance(const Point& a, const Point& b) {
   return sum;
 }
 
-/// The definition, a pair of points at a time.
+/// Computes the definition, pair by pair.
 std::vector<double> plain_radii(const std::vector<Point>& points, std::size_t k) {
   std::vector<double> radii;
   for (const Point& point : points) {
@@ -69,13 +69,13 @@ double plain_share(const std::vector<Point>& candidates, const std::vector<Point
 
 TEST(PrecisionRecall, OfPointsOnALineIsThatByHand) {
   const at::Tensor real = line_of({0.0, 1.0, 2.0, 3.0});        // balls of radius 1: from -1 to 4
-  const at::Tensor generated = line_of({5.0, 3.5, 3.75, 9.0});  // none of whose reaches 3
+  const at::Tensor generated = line_of({5.0, 3.5, 3.75, 9.0});  // no ball reaches 3
   EXPECT_TRUE(at::equal(neighbour_radii(generated, 1),
                         at::tensor({1.5625, 0.0625, 0.0625, 16.0}, at::kDouble)));
   const PrecisionRecall result = precision_recall(real, generated, 1);
   EXPECT_DOUBLE_EQ(result.precision, 0.5);
   EXPECT_DOUBLE_EQ(result.recall, 0.0);
-  EXPECT_DOUBLE_EQ(precision_recall(real, line_of({3.5, 6.0}), 1).recall, 0.75);  // from 1 on
+  EXPECT_DOUBLE_EQ(precision_recall(real, line_of({3.5, 6.0}), 1).recall, 0.75);  // from 1
 }
 
 TEST(PrecisionRecall, IsWhatTheDefinitionGivesOnMorePointsThanABlockHolds) {

@@ -26,7 +26,7 @@ double distance(const at::Tensor& a, const at::Tensor& b) {
       .mean;
 }
 
-/// Soft blobs on a ground, each channel of a shade of its own.
+/// Soft blobs on a background, each channel with its own shade.
 at::Tensor blobs(std::uint64_t seed, std::int64_t side = 32) {
   at::manual_seed(seed);
   const at::Tensor axis = at::linspace(-1.0, 1.0, side);
@@ -48,7 +48,7 @@ TEST(LaplacianPyramid, AddsUpToThePicture) {
   const std::vector<at::Tensor> levels = laplacian_pyramid(images);
   ASSERT_THAT(levels, SizeIs(3));
   EXPECT_EQ(levels[2].size(3), 16);
-  // A picture that is even has nothing between its levels.
+  // The pyramid's fine levels of a constant picture are zero.
   const std::vector<at::Tensor> even = laplacian_pyramid(at::full({1, 3, 32, 32}, 0.25));
   EXPECT_LT(even[0].abs().max().item<float>(), 1e-6F);
   EXPECT_LT((even[1] - 0.25).abs().max().item<float>(), 1e-6F);
@@ -66,7 +66,7 @@ TEST(SlicedDistance, IsSmallestToOtherPicturesOfTheKind) {
   EXPECT_LT(3.0 * distance(real, blobs(2)), distance(real, noise));
 }
 
-/// What a score by a network of grey pictures cannot see.
+/// A score by a network for grey pictures cannot see this difference.
 TEST(SlicedDistance, HoldsGreyPicturesForWorseThanColouredOnes) {
   const at::Tensor real = blobs(1);
   EXPECT_GT(distance(real, in_grey(blobs(2))), 1.5 * distance(real, blobs(2)));

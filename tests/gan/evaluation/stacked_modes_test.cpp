@@ -29,7 +29,7 @@ TEST(StackedModes, OfOneModeDivergeByTheLogarithmOfTheirNumber) {
   EXPECT_EQ(stacked_modes(counts, kAlike).covered, 1);
   EXPECT_NEAR(stacked_modes(counts, kAlike).from_uniform, std::log(1000.0), 1e-12);
   std::array<double, LeNet::kClasses> shares = kAlike;
-  shares.at(1) = 0.05;  // the first, second and third channel's classes are told apart
+  shares.at(1) = 0.05;  // first, second and third channel have different shares
   shares.at(2) = 0.2;
   shares.at(3) = 0.3;
   EXPECT_NEAR(stacked_modes(counts, shares).from_real, -std::log(0.05 * 0.2 * 0.3), 1e-12);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The sliced Wasserstein distance once more in NumPy, after the paper's text (Karras et al., 2018)."""
+"""Computes the sliced Wasserstein distance in NumPy, after the paper's text (Karras et al., 2018)."""
 
 import subprocess
 import sys
@@ -52,7 +52,7 @@ class Reference(unittest.TestCase):
         windows = numpy.lib.stride_tricks.sliding_window_view(finest, (7, 7), axis=(2, 3))  # [8, 3, 26, 26, 7, 7]
         places = set()
         for row, patch in enumerate(patches):
-            # A straight line takes the picture's values to the patch's, channel by channel.
+            # A linear map takes the picture's values to the patch's, for each channel.
             own = windows[row // 40].reshape(3, 26 * 26, 49)
             off = own - own.mean(2, keepdims=True)
             there = patch - patch.mean(1, keepdims=True)
@@ -60,7 +60,7 @@ class Reference(unittest.TestCase):
             best = int(numpy.argmax(alike.min(0)))
             self.assertGreater(alike.min(0)[best], 0.9999)
             places.add((row // 40, best))
-        self.assertGreater(len(places), 250)  # of 320: they are anywhere
+        self.assertGreater(len(places), 250)  # of 320: the places are random
 
     def test_the_distance_to_what_chance_leaves_of_other_directions(self):
         random = numpy.random.default_rng(1)

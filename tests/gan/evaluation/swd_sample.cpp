@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prints what tests/gan/evaluation/swd_reference.py computes once more in NumPy: pictures made of a
-// formula, their pyramids and patches, and distances of them.
+// Prints values for tests/gan/evaluation/swd_reference.py: pictures from a formula, their pyramids
+// and patches, and their distances.
 #include <fmt/format.h>
 
 #include "gan/evaluation/sliced_wasserstein.hpp"
@@ -17,7 +17,7 @@ void print(const char* name, const at::Tensor& values) {
   fmt::print("\n");
 }
 
-/// [8, 3, 32, 32], by a formula that NumPy has as well.
+/// [8, 3, 32, 32], by a formula that swd_reference.py has too.
 at::Tensor pictures(double shift) {
   const at::Tensor at_place = at::arange(8 * 3 * 32 * 32, at::kDouble);
   return at::sin(at_place * (0.37 + shift) + at::floor(at_place / 97.0))

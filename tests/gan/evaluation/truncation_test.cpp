@@ -27,7 +27,7 @@ JobSpec stylegan2_of(int classes) {
   return job;
 }
 
-/// Random weights, also where it begins at zero.
+/// Makes a generator with random weights, also where training begins with zero.
 Network generator_of(const JobSpec& job) {
   PerNetwork<Network> networks = build_networks(job);
   std::int32_t position = 0;
@@ -80,7 +80,7 @@ TEST(Truncation, GoesTowardsTheMeanOfStyles) {
   };
   EXPECT_LT(distance(0.25), distance(0.5));
   EXPECT_LT(distance(0.5), distance(1.0));
-  // Carried on from nearly all of it, the styles themselves.
+  // Near truncation 1 the styles are almost unchanged.
   const at::Tensor whole = truncation.generate(latents, 1.0);
   EXPECT_LT((truncation.generate(latents, 0.9999) - whole).norm().item<double>(),
             1e-2 * distance(1.0));

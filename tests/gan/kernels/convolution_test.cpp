@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Against LibTorch's own convolutions and all their derivatives, in float64.
+// Compares convolutions and all their derivatives with LibTorch's, in float64.
 #include "gan/kernels/convolution.hpp"
 
 #include <cstdlib>
@@ -45,8 +45,8 @@ std::vector<Shape> shapes() {
   };
 }
 
-/// First derivatives by everything; those of a penalty of the gradient of x; those of one of all
-/// gradients.
+/// Returns first derivatives by all inputs; derivatives of a penalty on the gradient of x; and of a
+/// penalty on all gradients.
 std::vector<at::Tensor> derivatives(Way way, const Shape& shape, bool has_bias) {
   at::manual_seed(7);
   const auto drawn = [](std::vector<std::int64_t> sizes) {
@@ -95,7 +95,7 @@ TEST_P(EveryConvolution, HasLibTorchsDerivatives) {
   }
 }
 
-/// In a process of its own: it holds for all of it.
+/// Runs in its own process, because the replacement holds for the whole process.
 [[noreturn]] void replace_and_look() {
   derive_convolutions_well(c10::DispatchKey::AutogradCPU);
   derive_convolutions_well(c10::DispatchKey::AutogradCPU);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The fused norm against LibTorch's own operators, both measured by the same in double precision.
+// Compares the fused norm with LibTorch's operators, by their errors against double precision.
 #include "gan/kernels/fused_norm.hpp"
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Case {
   std::vector<std::int64_t> shape;
   at::MemoryFormat format = at::MemoryFormat::Contiguous;
   double slope = 0.0;
-  double center = 0.0;  // of the elements, in their deviations
+  double center = 0.0;  // mean of the elements, in deviations
 };
 
 struct Outcome {
@@ -51,7 +51,7 @@ at::Tensor leaf(const at::Tensor& x, std::optional<at::ScalarType> type) {
   return (type ? x.to(*type) : x).detach().clone().requires_grad_(true);
 }
 
-/// By the operators of LibTorch, in `type` where one is given.
+/// Computes with LibTorch's operators, in `type` if given.
 Outcome plain(const Inputs& with, double slope, std::optional<at::ScalarType> type = {}) {
   const at::Tensor x = leaf(with.x, type);
   const at::Tensor gain = leaf(with.gain, type);
@@ -104,7 +104,7 @@ void expect_as_near_to_double_precision(const Case& one, at::ScalarType type) {
   const Outcome theirs = plain(in, one.slope);
   const Outcome ours = fused(in, one.slope);
   for (std::size_t i = 0; i < kNames.size(); ++i) {
-    // The floor: LibTorch happens to be exact in some small sums.
+    // The floor: LibTorch may be exact in some small sums.
     EXPECT_LE(error(ours.tensors[i], exact.tensors[i]),
               2.0 * error(theirs.tensors[i], exact.tensors[i]) + 3e-7)
         << kNames[i];

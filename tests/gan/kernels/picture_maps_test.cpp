@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Convolutions by own ways against LibTorch's, both measured by the same in double precision.
+// Compares Gangway's convolutions with LibTorch's, by their errors against double precision.
 #include "gan/kernels/picture_maps.hpp"
 
 #include <cstdint>
@@ -88,7 +88,7 @@ class PictureMaps : public ::testing::TestWithParam<Case> {
                exact.tensors[i].norm().item<double>();
       };
       EXPECT_EQ(ours.tensors[i].sizes(), exact.tensors[i].sizes()) << kNames[i];
-      // The floor: an order of sums that happens to be a better one.
+      // The floor: LibTorch's order of sums may be more exact by chance.
       EXPECT_LE(error(ours), 2.0 * error(theirs) + 3e-7) << kNames[i];
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a user's library says about a step: tests/libraries/minimax.cpp.
+// A step that a user's library defines: tests/libraries/minimax.cpp.
 #include <set>
 #include <string>
 #include <variant>

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Prints the numbers of optimizer_numbers_test.cpp: four weights after 20 updates by torch.optim, in float64.
 
-Lion is not in torch.optim: it is written out after Chen et al., 2023, algorithm 2.
+torch.optim has no Lion: its code follows Chen et al., 2023, algorithm 2.
 """
 import math
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Optimisers that LibTorch has no fused kernel for, against torch.optim: the expected weights are
-// what optimizer_numbers.py prints.
+// Compares optimisers for which LibTorch has no fused kernel with torch.optim. The expected weights
+// are the output of optimizer_numbers.py.
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -25,14 +25,14 @@ struct TrainedCase {
   std::array<double, kBegin.size()> expected;  ///< after 20 updates
 };
 
-/// That of the script, for any number of weights.
+/// Returns the script's gradient, for any number of weights.
 float scripted_gradient(std::size_t i, std::int64_t update) {
   const double place = static_cast<double>(i % kBegin.size());
   return static_cast<float>(std::sin(0.7 * static_cast<double>(update) + place) +
                             0.25 * kBegin[i % kBegin.size()]);
 }
 
-/// Weights, a gradient and moments of zero, in as many elements as asked for.
+/// Weights, a gradient and zero moments, with so many elements.
 struct FlatState {
   explicit FlatState(std::size_t count) : weights(count), gradient(count) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -40,7 +40,7 @@ struct FlatState {
     }
     moments.fill(std::vector<float>(count));
   }
-  /// Only the moments that the optimiser has are there for it to write to.
+  /// Passes only the moments that the optimiser has.
   void step(const OptimizerSpec& settings, std::int64_t update, std::size_t first,
             std::size_t count) {
     for (std::size_t i = 0; i < gradient.size(); ++i) {

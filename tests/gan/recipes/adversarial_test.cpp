@@ -42,7 +42,7 @@ TEST(AdversarialRecipe, CouplesRealsAndFakesForARelativisticLoss) {
   EXPECT_THAT(names_of(phases[1].passes), ElementsAre("generate_pair"));
 }
 
-/// Of a pass, tensors that are taken as labels, by node.
+/// Returns the tensors that a pass takes as labels, by node.
 std::vector<std::string> labels_in(const pipeline::Pass& pass) {
   std::vector<std::string> found;
   const auto add = [&found](const std::vector<pipeline::Input>& inputs) {
@@ -83,7 +83,7 @@ TEST(AdversarialRecipe, GivesTheExamplesOfAPairOneLabelInBothPhases) {
       EXPECT_THAT(draws_in(pass), ::testing::Each(pipeline::Draw::Kind::kNoise)) << pass.name;
     }
   }
-  job.training.loss = LossKind::kHinge;  // compares nothing: labels of its own
+  job.training.loss = LossKind::kHinge;  // compares no pairs, so fakes have their own labels
   EXPECT_THAT(labels_in(adversarial_phases(job)[0].passes[1]), ::testing::Each("fake_labels"));
 }
 
@@ -124,7 +124,7 @@ TEST(AdversarialRecipe, ShowsTheGeneratorsPhaseNewRealExamplesWhereTheJobSaysSo)
   EXPECT_EQ(phases[0].first_reals, 0);
   EXPECT_EQ(phases[1].first_reals, 2);
   EXPECT_EQ(job.real_batches_per_step(), 3);
-  EXPECT_EQ(job.images_per_step(), 2 * job.training.batch);  // as the discriminator is shown them
+  EXPECT_EQ(job.images_per_step(), 2 * job.training.batch);  // images that the discriminator sees
 }
 
 TEST(AdversarialRecipe, ShowsTheGeneratorTheStepsFirstExamplesBesideAFrozenDiscriminator) {
@@ -168,7 +168,7 @@ TEST(AdversarialRecipe, PutsALazyPenaltyIntoAPhaseOfItsOwnBehindTheGenerators) {
   EXPECT_EQ(phases[2].repeats, 1);
   EXPECT_TRUE(phases[2].agrees);
   EXPECT_FALSE(phases[2].takes_reals);
-  // It stands for the three steps without it, and is no part of the loss that is shown.
+  // The penalty counts for three steps without it, and is not part of the shown loss.
   const auto& penalty = std::get<pipeline::Penalty>(phases[2].passes[0].nodes.back());
   EXPECT_EQ(penalty.weight, 4.0);
   EXPECT_FALSE(penalty.shown_with.has_value());
@@ -231,7 +231,7 @@ TEST(AdversarialRecipe, PutsPathLengthsBehindAllOthersOnHalfOfTheExamples) {
   EXPECT_EQ(std::get<pipeline::Draw>(nodes[0]).share, 2);
   EXPECT_EQ(std::get<pipeline::Draw>(nodes[1]).share, 2);
   const auto& penalty = std::get<pipeline::Penalty>(nodes[2]);
-  EXPECT_EQ(penalty.weight, 8.0);  // it stands for the three steps without it
+  EXPECT_EQ(penalty.weight, 8.0);  // it counts for three steps without it
   EXPECT_FALSE(penalty.shown_with.has_value());
   EXPECT_EQ(pipeline::harvests_of(phases[3], kGenerator), 1);
   EXPECT_EQ(pipeline::harvests_of(phases[2], kDiscriminator), 0);

@@ -26,7 +26,7 @@ JobSpec augmented_job() {
   return job;
 }
 
-/// "real > augmented_real/0": what each Augment of a pass takes and makes, and its stream.
+/// Returns "real > augmented_real/0" and the like: input, output and stream of each Augment.
 std::vector<std::string> augments_of(const Pass& pass) {
   std::vector<std::string> found;
   for (const pipeline::Node& node : pass.nodes) {
@@ -39,7 +39,7 @@ std::vector<std::string> augments_of(const Pass& pass) {
   return found;
 }
 
-/// What the discriminator, or a penalty on it, takes as images, by node.
+/// Returns the images of the discriminator, or of a penalty on it, by node.
 std::vector<std::string> judged_in(const Pass& pass) {
   std::vector<std::string> found;
   for (const pipeline::Node& node : pass.nodes) {
@@ -139,7 +139,7 @@ TEST(AugmentedPasses, LeaveThePicturesThatAnotherPassTakesUpAsTheyWereMade) {
   job.training.reuse_fakes = true;
   for (const LossKind loss : {LossKind::kNonsaturating, LossKind::kRelativistic}) {
     job.training.loss = loss;
-    const std::vector<Phase> phases = adversarial_phases(job);  // throws where they begin otherwise
+    const std::vector<Phase> phases = adversarial_phases(job);  // throws if they differ
     ASSERT_TRUE(phases[1].passes[0].recall.has_value());
     for (int i = 0; i < phases[1].passes[0].recall->nodes; ++i) {
       EXPECT_FALSE(
@@ -150,7 +150,7 @@ TEST(AugmentedPasses, LeaveThePicturesThatAnotherPassTakesUpAsTheyWereMade) {
 
 TEST(AugmentedPasses, TakeTheStrengthThatTheJudgeHadWhereItAdapts) {
   JobSpec job = augmented_job();
-  job.training.loss = LossKind::kRelativistic;  // two of one pass share it
+  job.training.loss = LossKind::kRelativistic;  // both share the strength
   const Pass adaptive = adversarial_phases(job)[0].passes[0];
   job.training.augment.strength = 0.5;
   const Pass fixed = adversarial_phases(job)[0].passes[0];
@@ -173,7 +173,7 @@ TEST(AugmentedPasses, TakeTheStrengthThatTheJudgeHadWhereItAdapts) {
 TEST(AugmentedPasses, TakeTheStrengthThatTheUpdateStoresBeforeItAndBehindIt) {
   JobSpec job = augmented_job();
   job.training.penalty.r1_gamma = 1.0;
-  job.training.penalty.r1_interval = 4;  // a phase of the judge's own, behind both
+  job.training.penalty.r1_interval = 4;  // its own phase, after both others
   std::vector<bool> moved;
   for (const pipeline::Phase& phase : adversarial_phases(job)) {
     for (const pipeline::Node& node : phase.passes[0].nodes) {

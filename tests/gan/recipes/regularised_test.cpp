@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The discriminator's passes where its job has noisy labels or LeCam regularisation.
+// The discriminator's passes with noisy labels or LeCam regularisation.
 #include <string>
 #include <tuple>
 #include <variant>
@@ -41,7 +41,7 @@ TEST(RegularisedRecipe, GivesRealImagesTargetsOnlyWhereTheJobChangesThem) {
   EXPECT_EQ(nodes_of<Draw>(real)[0].kind, Draw::Kind::kTargets);
   ASSERT_EQ(nodes_of<Loss>(real).size(), 1U);
   EXPECT_EQ(nodes_of<Loss>(real)[0].function, "nonsaturating-targets");
-  // One-sided: generated images, and what the generator learns from, are as ever.
+  // One-sided: generated images, and the generator's passes, are unchanged.
   EXPECT_EQ(phases[0].passes[1], adversarial_phases({})[0].passes[1]);
   EXPECT_EQ(phases[1].passes, adversarial_phases({})[1].passes);
 }
@@ -65,7 +65,7 @@ TEST(RegularisedRecipe, TakesTheOtherMeanBeforeItMovesItsOwn) {
     EXPECT_EQ(losses[1].weight, 0.3);
     EXPECT_EQ(losses[1].inputs.front(), judged.output);
     EXPECT_EQ(losses[1].inputs.back(), nodes_of<Running>(nodes)[0].output);
-    // No instruction lies between: what an exchange that runs could change is taken in time.
+    // No instruction lies between them, so a running exchange cannot change the means in between.
     for (std::size_t i = 0; i + 1 < nodes.size(); ++i) {
       if (std::holds_alternative<Running>(nodes[i])) {
         EXPECT_TRUE(std::holds_alternative<Application>(nodes[i + 1]));
@@ -87,7 +87,7 @@ TEST(RegularisedRecipe, LetsTheGeneratorTakeUpFakesAllTheSame) {
   job.model.classes = 10;
   job.training.reuse_fakes = true;
   job.training.lecam.weight = 0.3;
-  EXPECT_TRUE(adversarial_phases(job)[1].passes[0].recall.has_value());  // it was checked
+  EXPECT_TRUE(adversarial_phases(job)[1].passes[0].recall.has_value());  // it reuses the fakes
 }
 
 }  // namespace

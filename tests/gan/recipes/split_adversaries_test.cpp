@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The recipes whose discriminator is a trunk and a head.
+// Recipes whose discriminator is a trunk and a head.
 #include "gan/recipes/split_adversaries.hpp"
 
 #include <gmock/gmock.h>
@@ -53,7 +53,7 @@ TEST(InformationRecipe, TrainsTheHeadsWithTheirTrunkThenTheGenerator) {
 TEST(InformationRecipe, AsksForTheCodesInBothPhasesAndShowsThatOnce) {
   const JobSpec job = infogan();
   const std::vector<Phase> phases = information_phases(job);
-  EXPECT_EQ(losses_of(phases[0].passes.at(0)).size(), 1U);  // of real examples nobody knows codes
+  EXPECT_EQ(losses_of(phases[0].passes.at(0)).size(), 1U);  // real examples have no known codes
   for (const Pass& pass : {phases[0].passes.at(1), phases[1].passes.at(0)}) {
     const std::vector<Loss> losses = losses_of(pass);
     ASSERT_EQ(losses.size(), 3U);
@@ -101,7 +101,7 @@ TEST(FrozenNetworks, AreInNoPhasesList) {
   ASSERT_EQ(phases.size(), 1U);
   EXPECT_EQ(phases[0].name, "autoencoder");
   EXPECT_EQ(phases[0].index, 0);
-  EXPECT_TRUE(phases[0].takes_reals);  // nobody does so before it now
+  EXPECT_TRUE(phases[0].takes_reals);  // no earlier phase reads them
 }
 
 TEST(FrozenNetworks, EndTheGradient) {

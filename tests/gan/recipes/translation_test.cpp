@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The phases of the recipes that make pictures of pictures.
+// The phases of the image-to-image recipes.
 #include <string>
 #include <vector>
 
@@ -69,7 +69,7 @@ TEST(CycleganRecipe, MakesBothWaysThenJudgesWhatWasKept) {
   const Pass& judge = phases[1].passes.at(0);
   EXPECT_EQ(judge.recall->nodes, 5);
   EXPECT_EQ(of_kind<Application>(judge).size(), 2U + 4U);
-  // What is kept has no gradient to those that made it.
+  // Kept images have no gradient to the generators.
   for (std::size_t i = 0; i < judge.nodes.size(); ++i) {
     EXPECT_FALSE(std::holds_alternative<pipeline::Pool>(judge.nodes[i]) && judge.has_gradient[i]);
   }

@@ -24,7 +24,7 @@ JobSpec beginning_as(const InitializationSpec& spec) {
   return job;
 }
 
-/// Of `job`'s networks, initialised by its seed.
+/// Returns `job`'s networks, initialised by its seed.
 PerNetwork<Network> initialised(const JobSpec& job) {
   PerNetwork<Network> networks = build_networks(job);
   for (Network& network : networks) {
@@ -33,7 +33,7 @@ PerNetwork<Network> initialised(const JobSpec& job) {
   return networks;
 }
 
-/// Of normal numbers: mean 0, and `expected`, to four deviations of what so many can tell.
+/// Expects normal numbers of mean 0 and deviation `expected`, to four deviations of the estimate.
 void expect_deviation(const at::Tensor& weight, double expected, const std::string& name) {
   const auto count = static_cast<double>(weight.numel());
   EXPECT_NEAR(weight.mean().item<double>(), 0.0, 4.0 * expected / std::sqrt(count)) << name;
@@ -65,7 +65,7 @@ void expect_deviations(const InitializationSpec& spec, const Deviation& deviatio
       }
     }
   }
-  EXPECT_GE(maps, 8);  // convolutions of both kinds
+  EXPECT_GE(maps, 8);  // dense layers and convolutions
 }
 
 TEST(Initialization, OfHeKeepsTheVarianceOfWhatAReluTakes) {
@@ -127,7 +127,7 @@ TEST(Initialization, LeavesScalesBiasesAndEmbeddingsAsTheFamilyHasThem) {
         EXPECT_TRUE(is_equal || !ends_a_branch) << after[i].name;
       }
     }
-    // Of dense nets the hidden layers begin so anyway.
+    // The hidden layers of dense networks have these initial values anyway.
     EXPECT_GE(different, 2) << family;
   }
 }

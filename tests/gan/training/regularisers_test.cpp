@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Smoothed and noisy labels, the means that LeCam keeps, and which weights are maps.
+// Smoothed and noisy labels, LeCam's means, and the weights that count as maps.
 #include <array>
 #include <cmath>
 #include <string>
@@ -29,7 +29,7 @@ TEST(Targets, AreFlippedAsOftenAsAsked) {
   EXPECT_EQ(targets.sizes().vec(), (std::vector<std::int64_t>{20'000}));
   const at::Tensor flipped = targets.eq(0.0);
   EXPECT_TRUE(at::logical_or(flipped, targets.eq(0.9F)).all().item<bool>());
-  // To four deviations of a binomial share.
+  // Bound: four deviations of a binomial share.
   EXPECT_NEAR(flipped.to(at::kDouble).mean().item<double>(), 0.25,
               4.0 * std::sqrt(0.25 * 0.75 / 20'000.0));
 }

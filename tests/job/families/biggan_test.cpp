@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The lists of blocks of BigGAN's networks. Published sizes are those that the authors' code in
-// PyTorch prints (github.com/ajbrock/BigGAN-PyTorch).
+// Blocks of BigGAN's networks. Published sizes are the output of the authors' PyTorch code
+// (github.com/ajbrock/BigGAN-PyTorch).
 #include <cstdint>
 #include <string>
 #include <tuple>
@@ -49,7 +49,7 @@ TEST(BigganBlocks, GiveEachBlockItsPieceOfTheNoise) {
   }
   EXPECT_EQ(begin, 120);
   ModelSpec model = biggan_model(32, 8, 10);
-  model.latent = 7;  // what is left over of four pieces
+  model.latent = 7;  // the remainder of four pieces
   EXPECT_EQ(std::get<SpectralStemSpec>(biggan_generator(model).blocks.front()).taken, 4);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Looks into the lists of blocks of a family's networks. Any thread.
+// Inspects the lists of blocks of a family's networks. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gangway::testing {
 
-/// Elements that are trained, of the generator and of the discriminator.
+/// Numbers of trained elements of generator and discriminator.
 using Sizes = std::pair<std::int64_t, std::int64_t>;
 
 /// Returns the networks of the default recipe.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The lists of blocks of GAT's networks, counted by hand after the authors' modules
+// Blocks of GAT's networks, counted by hand after the authors' modules
 // (github.com/hse1032/GAT, models/).
 #include <cstdint>
 #include <string>
@@ -36,7 +36,7 @@ ModelSpec gat_model(int width, int blocks, int classes = 0) {
 /// A linear map and its bias.
 std::int64_t linear_count(std::int64_t in, std::int64_t out) { return out * in + out; }
 
-/// What both networks' layers have: query, key, value; two gains a head; the way out; the MLP.
+/// Parameters of a layer: query, key, value; two gains per head; output map; MLP.
 std::int64_t layer_count(std::int64_t width, std::int64_t head, std::int64_t hidden) {
   return linear_count(width, 3 * width) + 2 * head + linear_count(width, width) +
          linear_count(width, 2 * hidden) + linear_count(hidden, width);
@@ -54,7 +54,7 @@ TEST(GatSizes, AddUpByHand) {
       linear_count(4 * pixels, 64) + 64 * 64 + 64 + 4 * (both + 4 * 64) + 64 + linear_count(64, 1);
   EXPECT_EQ(sizes_of(gat_model(64, 4)), Sizes(generator, discriminator));
   EXPECT_EQ(sizes_of(gat_model(64, 4)), Sizes(298'768, 208'465));
-  // The label's embedding beside the noise; instead of one logit 64 features, and an embedding.
+  // Labels add an embedding beside the noise, and 64 features and an embedding instead of a logit.
   EXPECT_EQ(sizes_of(gat_model(64, 4, 10)),
             Sizes(generator + 64 * 64 + 10 * 64,
                   discriminator - linear_count(64, 1) + linear_count(64, 64) + 10 * 64));

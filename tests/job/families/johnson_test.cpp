@@ -28,7 +28,7 @@ TEST(JohnsonSizes, AreThePublishedOnes) {
 }
 
 TEST(JohnsonSizes, OfTheFeaturesAreThoseOfLenetsConvolutions) {
-  ModelSpec model = johnson_model(8, 2, 3);  // it looks at shades, whatever the channels
+  ModelSpec model = johnson_model(8, 2, 3);  // grey input for any number of channels
   EXPECT_EQ(num_parameters(lenet_features(model)), 16 * 25 + 16 + 32 * 16 * 25 + 32);
   model.levels = 1;
   EXPECT_EQ(num_parameters(lenet_features(model)), 16 * 25 + 16);

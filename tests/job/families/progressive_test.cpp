@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The lists of blocks of the networks of progressive growing, counted by hand after table 2 of the
-// paper.
+// Blocks of the networks of progressive growing, counted by hand after table 2 of the paper.
 #include <cstdint>
 #include <functional>
 #include <numeric>
@@ -31,7 +30,7 @@ ModelSpec progressive_model(int resolution, int width, int classes = 0) {
           .normalization = Normalization::kNone};
 }
 
-/// Of the layers between pictures and features, but for those of the finest block.
+/// Counts the parameters of layers between pictures and features, except the finest block's.
 std::int64_t coarser_picture_parameters(const Architecture& network, int last) {
   std::int64_t count = 0;
   for (const BlockSpec& block : network.blocks) {
@@ -58,7 +57,7 @@ TEST(ProgressiveSizes, AreThePublishedOnesAt1024Pixels) {
   const ModelSpec model = progressive_model(1024, 16);
   const Architecture generator = progressive_generator(model);
   const Architecture discriminator = progressive_discriminator(model);
-  // Table 2 lists the finest "toRGB" and "fromRGB" alone: 23.1 million each.
+  // Table 2 lists only the finest "toRGB" and "fromRGB": 23.1 million parameters each.
   EXPECT_EQ(num_parameters(generator) - coarser_picture_parameters(generator, 8), 23'071'507);
   EXPECT_EQ(num_parameters(discriminator) - coarser_picture_parameters(discriminator, 8),
             23'077'137);
@@ -91,7 +90,8 @@ TEST(ProgressiveBlocks, AreOneForEachResolution) {
   for (const auto& [resolution, num_parts] :
        {std::pair(32, 4U), std::pair(64, 5U), std::pair(128, 6U), std::pair(256, 7U)}) {
     const ModelSpec model = progressive_model(resolution, 8);
-    EXPECT_EQ(progressive_generator(model).blocks.size(), num_parts + 1);  // and the picture
+    EXPECT_EQ(progressive_generator(model).blocks.size(),
+              num_parts + 1);  // and the picture
     EXPECT_EQ(progressive_discriminator(model).blocks.size(), num_parts);
     const auto finest =
         std::get<ProgressiveDownSpec>(progressive_discriminator(model).blocks.front());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The lists of blocks of R3GAN's networks. Published sizes were counted in the authors' own modules
+// Blocks of R3GAN's networks. Published sizes were counted in the authors' modules
 // (github.com/brownvc/R3GAN, presets of train.py).
 #include <cmath>
 #include <cstdint>
@@ -51,11 +51,11 @@ TEST(R3ganInHalfPrecision, KeepsTheSmallestMapsAndTheHeadInFp32WhereItSaysSo) {
   ModelSpec model = r3gan_model(32, 64, 10);
   EXPECT_EQ(r3gan_generator(model).fp32_blocks, Numbers{});
   EXPECT_EQ(r3gan_discriminator(model).fp32_blocks, Numbers{});
-  model.half_precision_sizes = 3;  // as CIFAR-10's: all but 4 pixels
-  // The label's embedding, the basis and two residual blocks.
+  model.half_precision_sizes = 3;  // as for CIFAR-10: all sizes but 4 pixels
+  // The label's embedding, the basis, and two residual blocks.
   EXPECT_EQ(r3gan_generator(model).fp32_blocks, (Numbers{0, 1, 2, 3}));
   EXPECT_TRUE(r3gan_generator(model).is_fp32_beside_bf16);
-  // Behind the picture and three times two residual blocks and a halving.
+  // After the picture come three times two residual blocks and a halving.
   EXPECT_EQ(r3gan_discriminator(model).fp32_blocks, (Numbers{10, 11, 12, 13}));
   model.half_precision_sizes = 4;
   EXPECT_EQ(r3gan_generator(model).fp32_blocks, Numbers{});
@@ -69,7 +69,7 @@ TEST(R3ganBlocks, CanBeCutApartAtEachStage) {
     for (const Architecture& network : {r3gan_generator(model), r3gan_discriminator(model)}) {
       EXPECT_EQ(blocks_of<ResidualSpec>(network).size(), 2U * num_stages);
       EXPECT_EQ(blocks_of<ResamplingSpec>(network).size(), num_stages - 1U);
-      EXPECT_EQ(network.blocks.size(), 3U * num_stages + 1U);  // and a basis, and the picture's end
+      EXPECT_EQ(network.blocks.size(), 3U * num_stages + 1U);  // with basis and picture layer
     }
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The lists of blocks of StyleGAN2's networks. Published sizes were counted by hand after the
-// authors' modules (github.com/NVlabs/stylegan2-ada-pytorch, training/networks.py), without the
-// buffers that they keep beside what is trained.
+// Blocks of StyleGAN2's networks. Published sizes were counted by hand after the authors' modules
+// (github.com/NVlabs/stylegan2-ada-pytorch, training/networks.py), without their buffers.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -35,16 +34,16 @@ ModelSpec stylegan2_model(int resolution, int width, int latent = 512, int class
 TEST(Stylegan2Sizes, AreThePublishedOnes) {
   EXPECT_EQ(sizes_of(stylegan2_model(256, 64)), Sizes(24'767'458, 24'001'089));  // paper256
   EXPECT_EQ(sizes_of(stylegan2_model(256, 128)), Sizes(30'034'338, 28'864'129));
-  // Configuration F at 1024 pixels, where the paper has 30 and 29 million.
+  // Configuration F at 1024 pixels; the paper has 30 and 29 million.
   EXPECT_EQ(sizes_of(stylegan2_model(1024, 32)), Sizes(30'370'060, 29'012'513));
 }
 
 TEST(Stylegan2InFp16, KeepsAllButTheFourHighestResolutionsInFp32) {
-  const ModelSpec large = stylegan2_model(256, 64);  // fp16 from 32 pixels on
+  const ModelSpec large = stylegan2_model(256, 64);  // fp16 from 32 pixels up
   using Numbers = std::vector<std::size_t>;
-  // The mapping, the constant, two blocks at 4 pixels and three each at 8 and 16.
+  // The mapping, the constant, two blocks at 4 pixels, and three blocks each at 8 and 16.
   EXPECT_EQ(stylegan2_generator(large).fp32_blocks, (Numbers{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
-  // Behind the image and the halvings of 256, 128, 64 and 32 pixels.
+  // After the image and the halvings of 256, 128, 64 and 32 pixels.
   EXPECT_EQ(stylegan2_discriminator(large).fp32_blocks, (Numbers{5, 6, 7}));
   const ModelSpec small = stylegan2_model(32, 8, 16, 10);  // never below 8 pixels
   EXPECT_EQ(stylegan2_generator(small).fp32_blocks, (Numbers{0, 1, 2, 3}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The networks that make pictures of pictures, counted as the authors' PyTorch code counts them
+// The networks that make pictures from pictures, counted like the authors' PyTorch code counts
 // (github.com/junyanz/pytorch-CycleGAN-and-pix2pix, models/networks.py).
 #include <string>
 #include <variant>
@@ -30,7 +30,7 @@ TEST(UnetSizes, AreTheAuthors) {
   const ModelSpec model = picture_model("unet", 256);
   EXPECT_EQ(num_parameters(unet_translator(model)), 54'413'955);
   EXPECT_EQ(num_parameters(unet_pair_discriminator(model)), 2'768'705);
-  // unet_128: a level less of 512 channels, down with its BatchNorm and up.
+  // unet_128 has one level of 512 channels less: down with its BatchNorm, and up.
   EXPECT_EQ(num_parameters(unet_translator(picture_model("unet", 128))),
             54'413'955 - (512 * 512 * 16 + 2 * 512) - (1024 * 512 * 16 + 2 * 512));
 }
@@ -69,7 +69,7 @@ TEST(UnetBlocks, DropOutWhereTheDecoderIsAsWideAsInside) {
   EXPECT_EQ(dropped(32), 0);
 }
 
-/// Pixels a side of the part of a picture that one logit sees.
+/// Returns the side of a logit's receptive field, in pixels.
 std::int64_t patch_of(int resolution) {
   std::int64_t side = 1;
   const Architecture judge = unet_discriminator(picture_model("unet", resolution));

@@ -22,8 +22,8 @@ TEST(Fingerprint, IsThirtyTwoHexadecimalDigits) {
   EXPECT_EQ(fingerprint, job_fingerprint(spec_of("# another text\ntraining: {seed: 0}")));
 }
 
-/// Checkpoints of earlier releases carry it; keys that came since do not count while they say
-/// nothing.
+/// Checkpoints of earlier releases carry this fingerprint. Newer keys do not count while they have
+/// their defaults.
 TEST(Fingerprint, OfTheDefaultJobIsThatOfEarlierReleases) {
   EXPECT_EQ(job_fingerprint(spec_of("")), "93cb34099da8639faed20fba9e41c367");
   EXPECT_EQ(fingerprint_with("generator.weights=none"), job_fingerprint(spec_of("")));

@@ -50,7 +50,7 @@ TEST(HostNames, StandForTheWorkersThatAreThere) {
   JobSpec spec = placed(job);
   EXPECT_THAT(spec.placement("generator").workers, ElementsAre(0));
   EXPECT_THAT(spec.placement("discriminator").workers, ElementsAre(1, 2, 3));
-  // The resolved job runs again as it is, anywhere.
+  // The resolved job parses unchanged on any host.
   EXPECT_EQ(parse_job(to_yaml(spec), "again"), spec);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Texts that were made to exhaust a parser: each is refused, with a place, in a bounded time.
+// Texts that try to exhaust a parser: each is refused, with a place, in bounded time.
 #include <ctime>
 
 #include <gtest/gtest.h>
@@ -18,14 +18,14 @@ std::string repeated(std::string_view part, std::size_t count) {
   return text;
 }
 
-// Of the processor, so that a loaded machine does not fail the test; sanitizers cost a multiple.
+// Processor time, because a loaded machine must not fail the test; sanitizers cost a multiple.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double kAllowedSeconds = 10.0;
 #else
 constexpr double kAllowedSeconds = 1.0;
 #endif
 
-/// The first complaint; the whole must have taken under a second.
+/// Returns the first complaint. Parsing must take less than a second.
 std::string refused_quickly(const std::string& text) {
   const std::clock_t begin = std::clock();
   const auto problems = testing::problems_of(text);

@@ -321,7 +321,7 @@ TEST(Parse, TakesAFileOfWeightsOrNone) {
   EXPECT_THAT(problems_of("discriminator: {weights: [a]}"), SizeIs(1));
 }
 
-/// A path below which values are out of range, as lines of the command line.
+/// A setting on the command line that is out of range.
 class OutOfRange : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(OutOfRange, IsRefused) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Published configurations as job files (examples/published): as many parameters as theirs. Their
-// numbers were counted in the authors' own modules, on PyTorch's meta device; of those marked so,
-// from the architecture that their code describes. Buffers are no parameters.
+// Published configurations as job files (examples/published) have the published numbers of
+// parameters. They were counted in the authors' modules, on PyTorch's meta device, or where marked
+// from the architecture in the authors' code. Buffers are not parameters.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -25,16 +25,16 @@ struct PublishedNetwork {
 };
 
 struct PublishedConfiguration {
-  std::string file;                           ///< without its ending
-  std::vector<PublishedNetwork> theirs = {};  ///< by our names of the networks
-  std::vector<std::string> overrides = {};    ///< of a variant that the file's head describes
+  std::string file;                           ///< without its extension
+  std::vector<PublishedNetwork> theirs = {};  ///< by Gangway's names of networks
+  std::vector<std::string> overrides = {};    ///< of a variant in the file's header
 };
 
 std::vector<PublishedNetwork> published_pair(std::int64_t generator, std::int64_t discriminator) {
   return {{"generator", generator}, {"discriminator", discriminator}};
 }
 
-/// All whose networks are theirs.
+/// Configurations with exactly the authors' networks.
 std::vector<PublishedConfiguration> published_configurations() {
   return {
       // github.com/brownvc/R3GAN at 19a7ddf, R3GAN/Networks.py under the presets of train.py
@@ -72,7 +72,7 @@ std::vector<PublishedConfiguration> published_configurations() {
 }
 
 /// From the architecture: github.com/hse1032/GAT at efea1ce, models/, GAT-S/2 for codes of
-/// 32x32x4 and 1,000 classes. Ours is without some of that.
+/// 32x32x4 and 1,000 classes. Gangway's networks lack some parts of it.
 constexpr std::int64_t kTheirGatGenerator = 29'361'344;
 constexpr std::int64_t kTheirGatDiscriminator = 39'212'928;
 
@@ -109,7 +109,7 @@ TEST(PublishedConfigurations, HaveAsManyParametersAsTheirs) {
   for (const PublishedConfiguration& published : published_configurations()) {
     const JobSpec job = published_job(published.file, published.overrides);
     EXPECT_EQ(job.networks.size(), published.theirs.size()) << published.file;
-    // Labels that the user's folders have would else make another network of it.
+    // Without classes the labels of the user's folders would change the network.
     const bool knows_labels = job.training.recipe == default_recipe();
     EXPECT_EQ(
         published_text(published_path(published.file)).find("\n  classes: ") != std::string::npos,
@@ -128,8 +128,8 @@ TEST(PublishedConfigurations, OfGatLackWhatTheirsHasBesides) {
   constexpr std::int64_t kPatch = 2 * 2;  // pixels
   constexpr std::int64_t kClasses = 1000;
   constexpr std::int64_t kLabel = 2048;   // features of a label in their discriminator
-  constexpr std::int64_t kHidden = 2048;  // of the layers that learn DINOv2's features …
-  constexpr std::int64_t kDino = 768;     // … of which there are so many
+  constexpr std::int64_t kHidden = 2048;  // of the layers that learn DINOv2's features
+  constexpr std::int64_t kDino = 768;     // number of DINOv2's features
   constexpr std::int64_t kPictures = 4;   // of a generator
   const JobSpec job = published_job("gat-s");
   const std::int64_t unused_embedding = dense(4 * kPatch, kWidth);
@@ -165,7 +165,7 @@ TEST(PublishedConfigurations, RunAgainResolved) {
   }
 }
 
-/// The line of the table in docs/models.md that names `file`.
+/// Returns the line of the table in docs/models.md that names `file`.
 std::string line_about(const std::string& file) {
   const std::string page = published_text("docs/models.md");
   const std::size_t named = page.find("`" + file + ".yaml` |");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A later place that chooses otherwise takes along what earlier ones said of the choice before.
+// A later source that changes a choice drops keys that earlier sources set for the old choice.
 #include "job/file/settle_places.hpp"
 
 #include <map>
@@ -23,11 +23,11 @@ using testing::problems_of;
 using testing::sources_of;
 using testing::spec_of;
 
-/// A job file with a choice and its companions, and words that choose otherwise.
+/// A job file with a choice and its dependent keys, and words that make another choice.
 struct Pair {
   std::string file;
   std::vector<std::string> words;
-  std::string left_out;  ///< of the file
+  std::string left_out;  ///< keys of the file that are dropped
 };
 
 const std::string kAda = "training: {augment: {policy: ada, target: 0.5, kimg: 50}}";

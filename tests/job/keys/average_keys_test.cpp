@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the average of a network's weights is taken: ema_kimg, its schedule, ramp and start.
+// Keys of the average of a network's weights: ema_kimg, its schedule, ramp and start.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the examples are read: data.threads and data.cache, which change no number.
+// Keys of the data loader: data.threads and data.cache, which change no number.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Keys of optimisers, initial values and what regularises a discriminator.
+// Keys of optimisers, initial values and regularisation of a discriminator.
 #include <array>
 #include <string>
 #include <vector>

@@ -112,7 +112,7 @@ TEST(NetworkGroups, InAVHaveTheChunksOfOthersTheOtherWayRound) {
   EXPECT_THAT(discriminator.workers, ElementsAre(2, 3, 0, 1));
   EXPECT_EQ(discriminator.chunk_of(3), 0);
   EXPECT_EQ(discriminator.chunk_of(0), 1);
-  for (int microbatch = 0; microbatch < 6; ++microbatch) {  // images stay where they are
+  for (int microbatch = 0; microbatch < 6; ++microbatch) {  // generated images stay on their worker
     EXPECT_EQ(generator.worker_of(microbatch, 1), discriminator.worker_of(microbatch, 0));
   }
   job.placement("discriminator").cuts = std::vector<int>{};

@@ -29,7 +29,7 @@ class FamilyLibrary : public ::testing::Test {
     return "model: {library: '" + library.string() + "', family: siren, width: 8, latent: 3" +
            more + "}\ndata: {source: 'toy:ring8'}\n";
   }
-  /// A copy of the example, and of its blocks, with `more` bytes behind.
+  /// Copies the example and its blocks' library, with `more` bytes appended.
   [[nodiscard]] fs::path copy(const std::string& name, const std::string& more = "",
                               const std::string& more_of_blocks = "") const {
     folder.write(name + ".blocks.so", bytes_of(blocks_file(GANGWAY_SIREN)) + more_of_blocks);
@@ -133,7 +133,7 @@ TEST_F(FamilyLibrary, IsNotLoadedForAJobThatOthersCanWriteTo) {
   EXPECT_THROW((void)parse_job(job(GANGWAY_SIREN), "job.yaml", run, sources.file), ConfigError);
   fs::permissions(run, fs::perms::others_write, fs::perm_options::add);
   EXPECT_THROW((void)parse_job(job(GANGWAY_SIREN), "job.yaml", run), ConfigError);
-  EXPECT_NO_THROW((void)parse_job("model: {family: dcgan}", "job.yaml", run));  // no code
+  EXPECT_NO_THROW((void)parse_job("model: {family: dcgan}", "job.yaml", run));  // no library
 }
 
 TEST_F(FamilyLibrary, IsRefusedInOneLineWhereItIsNone) {

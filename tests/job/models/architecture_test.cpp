@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sizes of the families' networks, summed layer by layer by hand.
+// Sizes of the families' networks, summed by hand, layer by layer.
 #include "job/models/architecture.hpp"
 
 #include <gtest/gtest.h>

@@ -54,7 +54,7 @@ TEST(GrowthLevel, MayFadeAllTheTimeOrNever) {
 }
 
 TEST(GrowthLevel, CountsWholeImages) {
-  const GrowthSpec short_ones{.from = 4, .kimg = 0.003, .fade_kimg = 0.0024};  // 3 and 2
+  const GrowthSpec short_ones{.from = 4, .kimg = 0.003, .fade_kimg = 0.0024};  // 3 and 2 steps
   EXPECT_EQ(growth_level(short_ones, 8, 3), 0.0);
   EXPECT_EQ(growth_level(short_ones, 8, 4), 0.5);
   EXPECT_EQ(growth_level(short_ones, 8, 5), 1.0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Networks that are the user's Python, as a job has them; nothing of them is run here.
+// Users' Python networks as keys of a job; no test executes their code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

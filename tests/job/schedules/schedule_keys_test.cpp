@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What job files say about schedules: keys and rules.
+// Keys and rules of schedules in job files.
 #include "job/keys/schedule_keys.hpp"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using testing::spec_of;
 
 constexpr const char* kSchedule = "generator.schedule.";
 
-/// The one complaint about `words`, settings of the command line.
+/// Returns the only complaint about `words`, settings of the command line.
 std::string complaint_about(const std::vector<std::string>& words) {
   const std::vector<std::string> problems = problems_of("", words);
   return problems.size() == 1 ? problems.front() : std::to_string(problems.size()) + " complaints";
@@ -153,8 +153,8 @@ std::string fingerprint_of(const std::vector<std::string>& words) {
   return job_fingerprint(spec_of("", words));
 }
 
-/// As releases wrote them that had a warm-up, cosines and steps of the learning rate alone, and
-/// final values of gammas and the second moment's decay.
+/// Jobs of releases whose only schedules were the learning rate's warm-up, cosine and steps, and
+/// final values of gammas and of the second moment's decay.
 TEST(ScheduleKeys, LeaveTheFingerprintsOfEarlierReleases) {
   EXPECT_EQ(fingerprint_of({schedule_with("decay=cosine"), schedule_with("warmup_kimg=2"),
                             schedule_with("final_factor=0.25")}),

@@ -10,10 +10,10 @@
 namespace gangway {
 namespace {
 
-constexpr double kLength = 12'000.0;  // images, where the burn-in is over
+constexpr double kLength = 12'000.0;  // images at the end of the burn-in
 
-/// What 1 is after each thousand of images, to be compared with a scheduler of PyTorch's that takes
-/// a step for each. The numbers are those of tests/job/schedules/torch_schedules.py (PyTorch 2.11).
+/// Compares the factor after each thousand images with a scheduler of PyTorch that makes one step
+/// per thousand. Numbers: tests/job/schedules/torch_schedules.py (PyTorch 2.11).
 void expect_rates(const ScheduleSpec& schedule, const std::vector<double>& rates) {
   for (std::size_t step = 0; step < rates.size(); ++step) {
     EXPECT_NEAR(scheduled(1.0, schedule, 1000.0 * static_cast<double>(step), kLength), rates[step],
@@ -79,8 +79,7 @@ TEST(Schedules, FallLikeExponentialLR) {
        0.13421772800000006, 0.10737418240000006, 0.08589934592000005, 0.06871947673600004});
 }
 
-/// OneCycleLR counts from step 0 to its last of `kSteps`, and has its peak a step earlier than at
-/// the share that it is given.
+/// OneCycleLR counts steps from 0 to `kSteps` - 1, so its peak is a step before its given share.
 constexpr double kSteps = 13.0;
 constexpr double kTorchPeak = (0.3 * kSteps - 1.0) / (kSteps - 1.0);
 

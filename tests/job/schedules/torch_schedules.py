@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Learning rates of PyTorch's own schedulers, as tests/job/schedules/schedule_test.cpp has them. Needs PyTorch.
+"""Prints learning rates of PyTorch's schedulers for tests/job/schedules/schedule_test.cpp. Needs PyTorch.
 
     torch_schedules.py
 
-Prints one scheduler a line: what the rate 1 has become after 0, 1, ... STEPS steps, to 17 digits.
+Prints one scheduler a line: the factor of the rate after 0, 1, ... STEPS steps, to 17 digits.
 """
 import warnings
 

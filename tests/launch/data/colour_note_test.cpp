@@ -31,7 +31,7 @@ TEST(ColourNote, IsAboutColourPicturesThatAreTrainedGrey) {
 
 TEST(ColourNote, IsAboutGreyPicturesThatAreTrainedInColour) {
   const gangway::testing::ScratchFolder folder;
-  write_picture(folder.path() / "0.png", {90, 95, 92});  // grey, saved in colour
+  write_picture(folder.path() / "0.png", {90, 95, 92});  // almost grey, in RGB
   const JobSpec job = job_with(folder, 3);
   EXPECT_THAT(colour_note(job), AllOf(HasSubstr(job.data.source), HasSubstr("three equal"),
                                       HasSubstr("model.channels=1")));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway data check` on folders and ZIPs with all that users bring: what it counts, names and draws."""
+"""`gangway data check` on folders and ZIPs with unusual files: its counts, names and sheets."""
 import json
 import os
 import random

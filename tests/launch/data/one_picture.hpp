@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Small pictures of one colour for tests of what is said of data. Any thread.
+// Writes small pictures of one colour, for tests of messages on data. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gangway::testing {
 
-/// 8 x 8 pixels that are all `pixel`, of one channel or three.
+/// Writes 8 x 8 pixels equal to `pixel`, of one channel or three.
 inline void write_picture(const std::filesystem::path& file,
                           const std::vector<std::uint8_t>& pixel) {
   std::vector<std::uint8_t> pixels;

@@ -19,7 +19,7 @@ TEST(StylePicture, IsDecodedBeforeARunIsMade) {
   pictures::write_png(
       file, {.height = 8, .width = 8, .channels = 1, .pixels = std::vector<std::uint8_t>(64, 7)});
   JobSpec job;
-  require_style_picture(job);  // there is none
+  require_style_picture(job);  // the job has none
   job.training.style.picture.file = file.string();
   require_style_picture(job);
   folder.write("style.png", folder.read("style.png").substr(0, 40));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway bench compute` on a small job: every layer and part is there, with a time and a share of what the core does."""
+"""`gangway bench compute` on a small job: every layer and part has a time and a share of the core's peak rate."""
 import json
 import os
 import subprocess
@@ -25,7 +25,7 @@ def rows_of(job, *words):
     assert result.returncode == 0, result.stderr
     rows = json.loads(result.stdout)["rows"]
     for row in rows:
-        assert row["share"] > 0.0, row  # beside other work it may be above 1: the yardstick was slowed more
+        assert row["share"] > 0.0, row  # other load may slow the reference more, so it may be above 1
         assert row["seconds"] > 0.0, row
     return rows
 
@@ -36,7 +36,7 @@ def main():
         job.write_text(JOB)
         rows = rows_of(str(job))
         assert {row["precision"] for row in rows} == {"fp32"}
-        # Four maps in each network; all but the last of the discriminator have something behind them.
+        # Four maps in each network; a layer follows all but the discriminator's last.
         maps = [row for row in rows if "gflops" in row]
         assert len(maps) == 8 * 3, maps
         assert {row["part"] for row in maps} == {"forward", "input gradient", "weight gradient"}

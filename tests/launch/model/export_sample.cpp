@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Makes a run with one checkpoint and writes what its generator makes of given inputs, for
+// Makes a run with one checkpoint, and writes the generator's outputs for given inputs, for
 // export_test.py.
 //
 //   export_sample RUN_DIRECTORY EXPECTED.safetensors JOB_TEXT
@@ -30,9 +30,9 @@ using namespace gangway;
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kExamples = 6;
-constexpr std::int64_t kImages = 17'000;  // were shown: networks that grow are within a fade
+constexpr std::int64_t kImages = 17'000;  // shown images: growing networks are within a fade
 
-/// Named tensors as records; keeps what they look at.
+/// Named tensors as records; owns their memory.
 class Records {
  public:
   void add(const std::string& name, const at::Tensor& tensor) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Exports a generator with the real command and computes with it in Python: as TorchScript and as plain weights.
+"""Exports a generator with the real command, and computes with it in Python: as TorchScript and as plain weights.
 
     export_test.py EXPORT_SAMPLE        with GANGWAY_BIN set to the folder of the programs
 """
@@ -61,7 +61,7 @@ class Export(unittest.TestCase):
                 with torch.no_grad():
                     apart = (module(*inputs) - expected["examples"]).abs().max().item()
                 self.assertLessEqual(apart, 1e-6)
-                frozen = torch.jit.freeze(module)  # as people deploy it
+                frozen = torch.jit.freeze(module)  # a usual form of deployment
                 with torch.no_grad():
                     self.assertLessEqual((frozen(*inputs) - expected["examples"]).abs().max().item(), 1e-5)
 
@@ -79,7 +79,7 @@ class Export(unittest.TestCase):
             self.assertTrue(torch.equal(plain[name], values), name)
         with safe_open(self.folder / "generator.safetensors", framework="pt") as file:
             self.assertEqual(file.metadata()["gangway.step"], "7")
-        # The first layers by hand, from nothing but the file.
+        # Computes the first layers from the file alone.
         with torch.no_grad():
             x = torch.nn.functional.linear(expected["noise"], plain["0.weight"])
             x = torch.nn.functional.batch_norm(x, plain["0.norm.running_mean"], plain["0.norm.running_var"],

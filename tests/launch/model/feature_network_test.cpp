@@ -57,11 +57,11 @@ TEST(FeatureWeights, ThatAreMissingAreNamed) {
 
 class Features : public ::testing::Test {
  protected:
-  /// Opens a network whose forward is that text. @param name  of its file
+  /// Opens a network with this forward. @param name  of its file
   FeatureNetwork open(const std::string& forward, const std::string& name = "net.pt") {
     return open_feature_network(write_network(folder.path() / name, forward));
   }
-  /// That it cannot be opened, or fails at its first images, in one line that says so.
+  /// Expects that opening it, or its first images, fail with one line that has these parts.
   void expect_refusal(const std::string& forward, const std::vector<std::string>& parts) {
     expect_config_error([&] { (void)open(forward).features(at::zeros({5, 3, 8, 8})); }, parts);
   }
@@ -73,7 +73,7 @@ TEST_F(Features, SeeWholeLevelsOfThreeChannels) {
       "def forward(self, images):\n"
       "    return torch.flatten(torch.to(images, 6), 1)\n");
   at::Tensor levels = at::arange(256, at::kFloat).reshape({1, 1, 16, 16});
-  const at::Tensor images = levels / 127.5 - 1.0;  // as data sets are read
+  const at::Tensor images = levels / 127.5 - 1.0;  // the data sets' form
   const at::Tensor expected = levels.expand({1, 3, 16, 16}).reshape({1, -1});
   EXPECT_TRUE(network.features(images).equal(expected));
   EXPECT_TRUE(network.features(images.expand({1, 3, 16, 16})).equal(expected));

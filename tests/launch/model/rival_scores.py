@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""FD, KID, precision and recall beside pytorch-fid, torch-fidelity and clean-fid, of one network with random weights.
+"""Compares FD, KID, precision and recall with pytorch-fid, torch-fidelity and clean-fid, for a network with random weights.
 
     rival_scores.py build/release/tests/score_sample [unittest arguments]
 
-pip brings their code into a folder that goes again; no published weights are fetched.
+pip installs their code into a temporary folder; the test downloads no published weights.
 """
 import subprocess
 import sys
@@ -21,7 +21,7 @@ PICTURES, SIDE, DIMS = 200, 48, 64
 
 
 class Trunk(torch.nn.Module):
-    """pytorch-fid's Inception as people hand it on: levels in, features out."""
+    """Has the form of pytorch-fid's Inception: levels in, features out."""
 
     def __init__(self, inception):
         super().__init__()
@@ -35,7 +35,7 @@ class Trunk(torch.nn.Module):
 
 
 def pictures(seed, drift):
-    """Colourful blobs, uint8 [N, S, S, 3]."""
+    """Returns colourful blobs, uint8 [N, S, S, 3]."""
     random = numpy.random.default_rng(seed)
     y, x = numpy.mgrid[0:SIDE, 0:SIDE] / SIDE
     sets = []

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Prints what tests/launch/model/rival_scores.py has others compute once more.
+// Prints scores that tests/launch/model/rival_scores.py compares with other packages.
 //
 //   score_sample NETWORK.pt RESIZE REAL.npy GENERATED.npy     levels 0-255, [N, 3 * S * S]
 #include <cmath>

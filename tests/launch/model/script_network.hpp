@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TorchScript networks as users bring them, made without Python.
+// Makes users' TorchScript networks without Python.
 #pragma once
 
 #include <filesystem>

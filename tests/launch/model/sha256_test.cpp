@@ -9,8 +9,8 @@
 namespace gangway::launch {
 namespace {
 
-// Two examples of FIPS 180 (NIST's "Examples with Intermediate Values", SHA-256); a million bytes
-// are more than a read.
+// Two examples of FIPS 180 (NIST's "Examples with Intermediate Values", SHA-256). A million bytes
+// need several reads.
 TEST(Sha256, IsThatOfTheFilesBytes) {
   const testing::ScratchFolder folder;
   EXPECT_EQ(sha256_of_file(folder.write("abc", "abc")),

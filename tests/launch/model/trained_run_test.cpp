@@ -58,8 +58,8 @@ struct Stored {
   std::int64_t step = 10;
   std::uint64_t seed = 1;  ///< of the values
   std::vector<std::string> prefixes = {"generator"};
-  std::string job = kJob;      ///< what the manifest says
-  std::string trained = kJob;  ///< whose networks the weights are of
+  std::string job = kJob;      ///< job in the manifest
+  std::string trained = kJob;  ///< job whose networks have the weights
 };
 
 void append_records(std::vector<checkpoint::TensorRecord>& records, gan::Network& network,
@@ -79,8 +79,8 @@ void append_records(std::vector<checkpoint::TensorRecord>& records, gan::Network
   }
 }
 
-/// Writes a run directory with one checkpoint, as a worker and the coordinator do together. Values
-/// under the n-th prefix are those of seed + n.
+/// Writes a run directory with one checkpoint, as a worker and the coordinator do. Values under the
+/// n-th prefix depend on seed + n.
 void store(const fs::path& run, const Stored& stored) {
   fs::create_directories(run);
   std::ofstream(run / kJobFile) << stored.trained;

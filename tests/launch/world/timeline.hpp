@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Virtual time for the tests of this folder: what is to happen, in the order of its moments.
+// Virtual time for the tests of this folder: future events, in the order of their times.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ class Timeline {
   void after(Duration delay, std::function<void()> event) {
     events_.push({now_ + delay, ++num_events_, std::move(event)});
   }
-  /// @return false: nothing is left to happen
+  /// @return false: no event is left
   bool step() {
     if (events_.empty()) {
       return false;
     }
-    Event event = std::move(const_cast<Event&>(events_.top()));  // the moment, which orders, stays
+    Event event = std::move(const_cast<Event&>(events_.top()));  // keeps the time
     events_.pop();
     now_ = event.moment;
     event.what();
@@ -42,16 +42,16 @@ class Timeline {
       return std::pair(other.moment, other.number) < std::pair(moment, number);
     }
   };
-  TimePoint now_{std::chrono::hours(1)};  // states that are new say zero
+  TimePoint now_{std::chrono::hours(1)};  // nonzero, because new states contain zero
   std::uint64_t num_events_ = 0;
   std::priority_queue<Event> events_;
 };
 
-/// What a seed decides.
+/// Decisions of a seed.
 class Chance {
  public:
   explicit Chance(std::uint64_t seed) : random_(seed) {}
-  /// In [least, most].
+  /// Returns a number in [least, most].
   int number(int least, int most) {
     return std::uniform_int_distribution<int>(least, most)(random_);
   }

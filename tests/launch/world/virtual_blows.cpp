@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The supervisor of a virtual start, and what a seed does to it.
+// The supervisor of a virtual start, and the seed's blows against the start.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -77,7 +77,7 @@ void VirtualStart::end_job() {
   after(world_.chance_.milliseconds(600, 1500), [this] { end_mpirun(SIGTERM); });
 }
 
-/// @param status  as waitpid() has it
+/// @param status  as waitpid() returns it
 void VirtualStart::end_mpirun(int status) {
   if (!has_supervisor_) {
     return;
@@ -113,7 +113,7 @@ void VirtualStart::signal(int number) {
 
 void VirtualStart::plan_blow() {
   blow_ = world_.draw_blow();
-  // The last lease comes but once, and ends the run.
+  // The last lease comes only once, and ends the run.
   blow_moment_ =
       world_.chance_.in(0.05) ? Moment::kLast : static_cast<Moment>(world_.chance_.number(0, 2));
 }
@@ -129,7 +129,7 @@ void VirtualStart::reach(Moment moment) {
 
 void VirtualStart::expect_end(Timeline::Duration limit) {
   const bool all_have_come = std::ranges::all_of(processes_, &Process::has_come);
-  // Time for those that have not come, and behind a recorded end.
+  // Ranks that have not come, and a start with a recorded end, get more time.
   const bool has_more_time = !all_have_come || end_;
   const bool none_has_come = std::ranges::none_of(processes_, &Process::has_come);
   after(limit + (none_has_come ? kStartDeadline : seconds(has_more_time ? 15 : 0)),
@@ -205,7 +205,7 @@ void VirtualStart::strike_worker(Blow blow) {
     expect_end(kTimeout + seconds(5));
   } else if (blow == Blow::kWorkerHangs) {
     at(rank).health = Health::kHangs;
-    // One for which no peer waits is found by its silence, which may be long before the first step.
+    // If no peer waits for it, only its silence shows the loss, maybe long before the first step.
     const bool is_awaited = num_workers_ > 1 && at(rank).granted > at(rank).done;
     expect_end(
         is_awaited
@@ -251,7 +251,7 @@ void VirtualStart::lose_host(const std::string& name, bool loses_power) {
       process.health = Health::kGone;
       process.pending.clear();
     } else if (rank == 0) {
-      stop(0);  // it waits for the run directory
+      stop(0);  // its lock is for the run directory
     }
     if (rank > 0 && process.has_settled) {
       act(0, kCutOffDeadline + world_.chance_.milliseconds(0, 500), [this, rank] {

@@ -110,7 +110,7 @@ void VirtualStart::beat_tether(int rank) {
   act(rank, kHeartbeatPeriod, [this, rank] { beat_tether(rank); });
 }
 
-/// MPI_Init returns when all have called it: not to those one of which is dead.
+/// MPI_Init returns when all ranks have called it; never if one of them is dead.
 void VirtualStart::meet() {
   for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
     if (processes_[rank].health == Health::kStopped) {
@@ -345,7 +345,7 @@ void VirtualStart::end_step() {
   is_stepping_ = false;
   const std::vector<int> lost = unwell();
   const bool is_torn = !lost.empty();
-  // What the one that is lost had sent may let others end the step.
+  // The lost worker's last messages may let other workers end the step.
   const bool ends_for_some =
       is_torn && at(lost.front()).health != Health::kStopped && world_.chance_.in(0.3);
   for (int rank = 1; rank <= num_workers_ && (!is_torn || ends_for_some); ++rank) {
@@ -384,7 +384,7 @@ void VirtualStart::report_step(int rank, std::int64_t step) {
   }
 }
 
-/// As SnapshotMemory does: what is protected stays, or else the newest, and the oldest goes.
+/// As SnapshotMemory does: keeps the protected or else the newest, and drops the oldest.
 void VirtualStart::keep_snapshot(int rank, std::int64_t step, bool is_copied) {
   auto& kept = at(rank).snapshots;
   if (kept.contains(step)) {
@@ -418,7 +418,7 @@ void VirtualStart::copy_snapshot(int rank, int buddy, std::int64_t step) {
   }
 }
 
-/// Peers of one that is lost hear of it at once, or give it up.
+/// Peers of a lost worker notice it at once, or give it up after their timeout.
 void VirtualStart::wait_in_vain() {
   if (std::exchange(waits_in_vain_, true)) {
     return;
@@ -435,7 +435,7 @@ void VirtualStart::wait_in_vain() {
     }
     act(rank, kTimeout + world_.chance_.milliseconds(0, 500), [this, rank] {
       if (const std::vector<int> ranks = unwell(); waits_in_vain_ && !ranks.empty()) {
-        const int next = 1 + rank % num_workers_;  // that waits as well, perhaps
+        const int next = 1 + rank % num_workers_;  // which may wait as well
         complain(rank, world_.chance_.in(0.5) ? ranks.front() : next);
       }
     });
@@ -450,7 +450,7 @@ void VirtualStart::complain(int rank, int accused) {
                             .reason = fmt::format("rank {} waited 3.0 s for rank {} (gradients)",
                                                   rank, accused),
                             .accused = Rank(accused)});
-  // The lifeline may close before its last word has come.
+  // The lifeline may close before the worker's last message arrives.
   act(rank, world_.chance_.milliseconds(0, 30), [this, rank] { leave(rank); });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One start of the virtual run (world.hpp): mpirun, the coordinator, the workers, and the
-// supervisor's look at them.
+// supervisor's view of them.
 #pragma once
 
 #include <csignal>
@@ -30,20 +30,20 @@ class VirtualStart : public std::enable_shared_from_this<VirtualStart> {
   VirtualStart(World& world, const HostAllocation& allocation, bool goes_on, bool is_again);
 
   void begin();
-  /// It loses the host: nothing comes from there or gets there any more.
+  /// Cuts off the host: no message leaves or reaches it.
   void lose_host(const std::string& name, bool loses_power);
   [[nodiscard]] bool is_over() const { return is_over_; }
 
-  /// What was done to it, by which it may end.
+  /// The blow's targets, for the expected end.
   struct Victim {
     std::set<int> ranks;  ///< 0: the coordinator
     bool is_mpirun = false;
   };
   [[nodiscard]] const std::vector<Victim>& victims() const { return victims_; }
-  /// How its user wanted it to end.
+  /// The user's requests to end.
   [[nodiscard]] bool was_to_leave() const { return was_to_leave_; }
   [[nodiscard]] bool was_forced() const { return was_forced_; }
-  /// As the coordinator said.
+  /// The end that the coordinator recorded.
   [[nodiscard]] const std::optional<RunEnd>& run_end() const { return end_; }
   [[nodiscard]] std::optional<std::int64_t> trained() const;
   [[nodiscard]] int num_workers() const { return num_workers_; }
@@ -53,47 +53,47 @@ class VirtualStart : public std::enable_shared_from_this<VirtualStart> {
   struct Process {
     std::string host;
     Health health = Health::kWell;
-    bool has_come = false;  ///< its tether stands
+    bool has_come = false;  ///< its tether is connected
     bool has_settled = false;
     bool is_cut_off = false;
-    std::vector<std::function<void()>> pending;  ///< while it is stopped
-    TimePoint last_word{};                       ///< to the coordinator: when it arrives
-    TimePoint last_order{};                      ///< and from it
-    // Of a worker.
+    std::vector<std::function<void()>> pending;  ///< deeds during a stop
+    TimePoint last_word{};                       ///< arrival of its last message at the coordinator
+    TimePoint last_order{};                      ///< arrival of the coordinator's last message
+    // Members of a worker.
     bool is_ready = false;
     bool has_complained = false;
     std::int64_t granted = 0;
     std::int64_t done = 0;
     std::vector<messages::Lease> leases;
-    std::set<std::int64_t> snapshots;  ///< that it keeps
+    std::set<std::int64_t> snapshots;  ///< kept snapshots
     std::optional<std::int64_t> protected_snapshot;
     std::optional<std::int64_t> copied;
     std::optional<std::int64_t> tried;
     int files_to_write = 0;
-    bool is_last = false;  ///< it is to say Goodbye
+    bool is_last = false;  ///< it must say Goodbye
   };
 
   void after(Timeline::Duration delay, std::function<void()> event);
-  /// As after(), done by the process: not by one that has gone, later by one that is stopped.
+  /// As after(), but a gone process does nothing, and a stopped one does it later.
   void act(int rank, Timeline::Duration delay, std::function<void()> deed);
   [[nodiscard]] Process& at(int rank) { return processes_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] bool is_here(const Process& process) const;
-  /// Workers that do not get on, or cannot be heard.
+  /// Returns workers without progress, or without a connection.
   [[nodiscard]] std::vector<int> unwell() const;
-  /// A worker on another host; 0: there is none.
+  /// Returns a worker on another host; 0: there is none.
   [[nodiscard]] int buddy_of(int rank) const;
   [[nodiscard]] SnapshotId id_of(std::int64_t step) const {
     return {.step = step, .incarnation = incarnation_, .epoch = 1, .num_workers = num_workers_};
   }
-  /// Whether all workers of this start have it, somewhere.
+  /// Returns whether each worker's part is on some host.
   [[nodiscard]] bool is_whole(std::int64_t step) const;
-  /// The newest state that the workers' hosts and the disk have.
+  /// Returns the newest state that the workers' hosts and the disk have.
   [[nodiscard]] std::int64_t newest_told() const;
   [[nodiscard]] bool is_well(const Process& process) const {
     return process.health == Health::kWell && !process.is_cut_off;
   }
 
-  // What processes do.
+  // Actions of processes.
   void come(int rank);
   void beat_tether(int rank);
   void meet();
@@ -116,12 +116,12 @@ class VirtualStart : public std::enable_shared_from_this<VirtualStart> {
   void say_goodbye(int rank);
   void wait_in_vain();
   void complain(int rank, int accused);
-  /// It ends by itself.
+  /// The process ends by itself.
   void leave(int rank);
   void gone(int rank, std::optional<int> signal);
   void end_mpirun_if_deserted();
 
-  // What the coordinator's event loop does.
+  // Actions of the coordinator's event loop.
   void carry_out(const coordinator::Effects& effects);
   void carry_out(const coordinator::SendMessage& send);
   void carry_out(const coordinator::ChooseResumePoint& question);
@@ -135,7 +135,7 @@ class VirtualStart : public std::enable_shared_from_this<VirtualStart> {
   void check_status();
   void request(coordinator::Request request, int signal);
 
-  // What the supervisor does.
+  // Actions of the supervisor.
   void look(bool is_due);
   void look_for_end();
   void look_around();
@@ -144,9 +144,9 @@ class VirtualStart : public std::enable_shared_from_this<VirtualStart> {
   void end_mpirun(int status);
   void signal(int number);
 
-  // What the seed does.
+  // Actions of the seed.
   void plan_blow();
-  /// A moment has come for which a blow may have waited.
+  /// A moment for which a blow may have waited.
   enum class Moment { kStart, kTraining, kSave, kLast };
   void reach(Moment moment);
   void strike(Blow blow);
@@ -176,7 +176,7 @@ class VirtualStart : public std::enable_shared_from_this<VirtualStart> {
   std::optional<RunEnd> end_;
   Layout layout_;
   std::int64_t incarnation_ = 0;
-  std::set<std::tuple<SnapshotId, int, std::string>> told_;  ///< parts and the hosts that have them
+  std::set<std::tuple<SnapshotId, int, std::string>> told_;  ///< reported parts with their hosts
   std::int64_t shown_step_ = 0;
   bool is_stepping_ = false;
   bool waits_in_vain_ = false;

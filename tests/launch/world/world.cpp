@@ -22,7 +22,7 @@ bool is_own_host(const std::string& name) { return name == kOwnHost; }
 
 World::World(std::uint64_t seed, const std::array<coordinator::StartedRun*, 3>& runs)
     : chance_(seed), runs_(runs), num_blows_(chance_.number(6, 14)) {
-  const int layout = chance_.number(0, 3) % 3;  // one group twice as often
+  const int layout = chance_.number(0, 3) % 3;  // layout 0 twice as often
   run_ = runs_.at(static_cast<std::size_t>(layout));
   workers_ = layout == 0 ? chance_.number(1, kMicrobatches) : layout == 1 ? 3 : 4;
   if (chance_.in(0.5)) {
@@ -64,7 +64,7 @@ void World::run() {
 
 void World::begin_command() {
   for (auto& [name, host] : hosts_) {
-    host.is_up = true;  // the user has seen to them
+    host.is_up = true;  // the user has repaired them
   }
   tell(fmt::format("gangway run with {} workers on {} hosts", workers_,
                    std::max<std::size_t>(1, hostfile_.size())));
@@ -131,7 +131,7 @@ void World::lose_host(const std::string& name, bool loses_memory) {
               [this, name] { hosts_.at(name).is_up = true; });
 }
 
-/// The right exit code, and the one who was lost by name.
+/// Checks exit code and name of the lost process.
 void World::check_end(const RunEnd& end) {
   tell(
       fmt::format("start {} ends with {}: {}", disk_.start.incarnation, end.exit_code, end.reason));
@@ -246,7 +246,7 @@ void World::after_loss(const RunEnd& end) {
 void World::after_command(int exit_code) {
   tell(fmt::format("gangway run ends with {}", exit_code));
   if (disk_.status && disk_.status->saved) {
-    hosts_.at(kOwnHost).parts.clear();  // all is on the disk
+    hosts_.at(kOwnHost).parts.clear();  // everything is on the disk
   }
   if (exit_code != static_cast<int>(ExitCode::kDone)) {
     time_.after(chance_.milliseconds(100, 60'000), [this] { begin_command(); });
@@ -262,7 +262,7 @@ void World::after_command(int exit_code) {
     }
     step = tick.step;
   }
-  // A tick whose coordinator died before it could show it is missing: its steps are not.
+  // If the coordinator died before it wrote a tick, the tick is missing, but not its steps.
   if (disk_.checkpoints.empty() || *disk_.checkpoints.rbegin() != kTotalSteps) {
     problem("done, and the last step is not saved");
   }

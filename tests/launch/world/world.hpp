@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A run in virtual time: hosts, a disk, a user, and one `gangway run` after another, whose starts
-// lose processes and hosts at moments that a seed decides. The decisions are those of production
-// code (Supervision with JobWatch, Recovery with RestartPolicy, HostAllocator with HostRegistry,
-// ResumeChoice, RunCore); what these order happens to virtual processes, which train virtual
-// steps.
+// A run in virtual time: hosts, a disk, a user, and one `gangway run` after another. Their starts
+// lose processes and hosts at moments that a seed chooses. Production code makes the decisions
+// (Supervision with JobWatch, Recovery with RestartPolicy, HostAllocator with HostRegistry,
+// ResumeChoice, RunCore). Virtual processes execute them, and train virtual steps.
 #pragma once
 
 #include <array>
@@ -25,17 +24,17 @@
 
 namespace gangway::launch {
 
-/// A job of 4 micro-batches: steps in all, and from one tick, checkpoint or snapshot to the next.
+/// A job of 4 micro-batches: its steps, and the steps between ticks, checkpoints and snapshots.
 inline constexpr std::int64_t kTotalSteps = 360;
 inline constexpr std::int64_t kTickSteps = 10;
 inline constexpr std::int64_t kCheckpointSteps = 30;
 inline constexpr std::int64_t kSnapshotSteps = 5;
 inline constexpr int kMicrobatches = 4;
 
-/// Where the command and its mpirun are.
+/// The host of the command and its mpirun.
 inline const std::string kOwnHost = "host1";
 
-/// What a seed may do to a start.
+/// The blows that a seed may choose for a start.
 enum class Blow {
   kNone,
   kWorkerKilled,
@@ -59,7 +58,7 @@ enum class Blow {
 };
 inline constexpr std::size_t kNumBlows = static_cast<std::size_t>(Blow::kDrained) + 1;
 
-/// A host and what of snapshots lies in its memory.
+/// A host, and the snapshots in its memory.
 struct VirtualHost {
   bool is_up = true;
   std::set<std::pair<SnapshotId, int>> parts;  ///< a worker's index is the int
@@ -78,19 +77,19 @@ class VirtualStart;
 
 class World {
  public:
-  /// @param runs  begun ones, by layout: one group, networks apart, stages
+  /// @param runs  begun runs, by layout: one group, networks apart, stages
   World(std::uint64_t seed, const std::array<coordinator::StartedRun*, 3>& runs);
   ~World();
 
-  /// Until the run has trained its last step, or something is wrong.
+  /// Runs until the last step is trained, or an error is found.
   void run();
 
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
-  /// So many starts ended by a loss.
+  /// Returns the number of starts that a loss ended.
   [[nodiscard]] int losses() const { return losses_; }
-  /// By kind; those that struck.
+  /// Returns the number of blows that struck, by kind.
   [[nodiscard]] const std::array<int, kNumBlows>& blows() const { return blows_; }
-  /// How it went, a line an event.
+  /// Returns the events of the run, a line each.
   [[nodiscard]] const std::string& story() const { return story_; }
 
  private:
@@ -100,7 +99,7 @@ class World {
   void tell(const std::string& line);
   void begin_command();
   void begin_start();
-  /// Its `gangway run` lives, and mpirun has ended.
+  /// `gangway run` is alive, and mpirun has ended.
   void after_start(const RunEnd& end);
   void after_loss(const RunEnd& end);
   void after_command(int exit_code);
@@ -113,10 +112,10 @@ class World {
   Timeline time_;
   Chance chance_;
   std::array<coordinator::StartedRun*, 3> runs_;
-  coordinator::StartedRun* run_ = nullptr;  ///< of the layout that counts now
+  coordinator::StartedRun* run_ = nullptr;  ///< of the current layout
   std::vector<Host> hostfile_;              ///< empty: one host
-  int workers_ = 1;                         ///< that the user asks for
-  int num_blows_;                           ///< still to come
+  int workers_ = 1;                         ///< number that the user wants
+  int num_blows_;                           ///< blows that are left
   std::map<std::string, VirtualHost> hosts_;
   VirtualDisk disk_;
   std::optional<Recovery> recovery_;  ///< of this command
@@ -125,10 +124,10 @@ class World {
   std::map<std::pair<const coordinator::StartedRun*, int>, bool> possible_;
   int starts_allowed_ = 1;  ///< of this command, so far
   int starts_ = 0;
-  int in_vain_ = 0;  ///< losses in a row, of this command
+  int in_vain_ = 0;  ///< this command's losses in a row
   std::optional<std::int64_t> furthest_;
-  std::optional<std::int64_t> saved_at_;  ///< all left in order: the next start begins there
-  std::optional<std::int64_t> trained_;   ///< by all, when the last start ended
+  std::optional<std::int64_t> saved_at_;  ///< by an orderly end; the next start's step
+  std::optional<std::int64_t> trained_;   ///< by all, at the last start's end
   bool is_done_ = false;
   int losses_ = 0;
   std::array<int, kNumBlows> blows_{};

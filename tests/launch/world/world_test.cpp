@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs that lose processes and hosts, in virtual time: by WORLDS seeds from WORLD_SEED on, both of
-// the environment.
+// Runs that lose processes and hosts, in virtual time: for WORLDS seeds from WORLD_SEED on, both
+// from the environment.
 #include "tests/launch/world/world.hpp"
 
 #include <chrono>

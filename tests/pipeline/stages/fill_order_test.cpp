@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The order of `fill`, by the time that workers lose in it if work takes as long everywhere.
+// The order of `fill`, judged by the waiting time of workers with equal costs of work.
 #include "pipeline/stages/fill_order.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using Lists = std::vector<std::vector<Instruction>>;
 
-/// Where `workers` hold a chunk of each network.
+/// A GAN in which each of `workers` holds a chunk of each network.
 struct StagedGan {
   JobSpec job;
   Layout layout;
@@ -44,7 +44,7 @@ struct StagedGan {
   }
 };
 
-/// A forward takes one, a backward to inputs another, and that to weights a third.
+/// Costs: a forward 1, a backward for inputs 1, a backward for weights 1.
 double time_of(const Instruction& one) {
   const bool trains = (one.phase == 0) == (one.network == NetworkId{1});
   return one.operation == Operation::kForward ? 1.0
@@ -53,13 +53,13 @@ double time_of(const Instruction& one) {
              : 0.0;
 }
 
-/// Two-network workers that do their lists: work takes its time, nothing else does.
+/// Replays the lists of workers with both networks: only computation takes time.
 class Replay {
  public:
   explicit Replay(const Lists& lists)
       : lists_(lists), at_(lists.size()), now_(lists.size()), begun_(lists.size()) {}
 
-  /// Of the workers' time until all are done, the share in which they wait.
+  /// Returns the workers' share of time in waits, until all lists are done.
   double waiting_share() {
     for (bool moved = true; moved;) {
       moved = false;
@@ -75,7 +75,7 @@ class Replay {
  private:
   using Message = std::tuple<std::size_t, std::size_t, bool, int, int, int, int>;
 
-  /// Whether the worker's next instruction could be.
+  /// Performs the worker's next instruction, if it can start. Returns whether it did.
   bool performs(std::size_t worker) {
     const Instruction& one = lists_[worker][at_[worker]];
     if (one.peer >= 0) {
@@ -116,7 +116,7 @@ class Replay {
   const Lists& lists_;
   std::vector<std::size_t> at_;
   std::vector<double> now_;
-  std::vector<std::map<NetworkId, int>> begun_;  // updates
+  std::vector<std::map<NetworkId, int>> begun_;  // updates that have begun
   std::map<std::pair<NetworkId, int>, std::pair<std::size_t, double>> reduced_;
   std::map<Message, double> sent_;
   double work_ = 0.0;
@@ -147,7 +147,7 @@ TEST(FillOrder, LosesLessYetWhereWeightsComeApart) {
 
 TEST(FillOrder, KeepsWhoSharesAWholeNetworkAtWorkFromTheBeginning) {
   StagedGan gan(8, 2, 2);
-  gan.job.placement("discriminator").cuts = std::vector<int>{};  // each worker has all of it
+  gan.job.placement("discriminator").cuts = std::vector<int>{};  // whole on each worker
   gan.layout = resolve_layout(gan.job, 2);
   gan.phases = cut_phases(gan::adversarial_phases(gan.job), cuts_of(gan.job, gan.layout));
   EXPECT_LT(waiting_share(gan.lists(StageOrder::kFill)), 0.1);
@@ -172,7 +172,7 @@ TEST(FillOrder, GoesAheadOnlyWithWhatTheUnitsUpdatesDoNotChange) {
 }
 
 TEST(FillOrder, WhereNewWeightsAreAwaitedAtOnceNothingIsLeftForLater) {
-  // Behind a unit's end others would wait for it, and it for them.
+  // An instruction after its unit's end would wait for other workers, and they for it: a deadlock.
   const StagedGan cut(8, 2, 2);
   std::vector<StageUnit> units;
   for (const Phase& phase : cut.phases) {

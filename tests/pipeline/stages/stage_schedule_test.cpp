@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Schedules of workers that hold chunks of networks: what must hold for all of them together.
+// Schedules of workers that hold chunks of networks: properties of all lists together.
 #include "pipeline/stages/stage_schedule.hpp"
 
 #include <algorithm>
@@ -68,7 +68,7 @@ TEST(CutPhases, MakeARowOfChunksOfEachApplication) {
     }
   }
   EXPECT_THAT(chunks, ElementsAre(0, 1, 0, 1));
-  EXPECT_EQ(harvests_of(phases[0], NetworkId{1}), 2);  // real and fake, whatever the chunks
+  EXPECT_EQ(harvests_of(phases[0], NetworkId{1}), 2);  // real and fake, for any number of chunks
 }
 
 TEST(BackwardSegments, AreTheChunksFromTheLossOn) {
@@ -129,7 +129,7 @@ TEST(StageSchedule, NobodyWaitsForEverAndAllThatIsSentIsReceived) {
   }
 }
 
-/// The most micro-batches of which `list` keeps something for a backward at once.
+/// Returns the largest number of micro-batches whose activations `list` keeps at once.
 int most_kept(const std::vector<Instruction>& list, const std::vector<Phase>& phases) {
   std::map<std::pair<int, int>, int> kept;  // applications, by phase and micro-batch
   std::size_t most = 0;
@@ -150,7 +150,7 @@ int most_kept(const std::vector<Instruction>& list, const std::vector<Phase>& ph
   return static_cast<int>(most);
 }
 
-/// Plain, with penalties, and with a network on all workers.
+/// Jobs: plain, with penalties, and with a network on all workers.
 std::vector<JobSpec> jobs_in_flight(int stages) {
   std::vector<JobSpec> jobs(3, staged_job(12, stages));
   jobs[1].training.penalty = {.r1_gamma = 1.0, .r2_gamma = 1.0};
@@ -209,7 +209,7 @@ TEST(StageSchedule, EveryApplicationHappensOnceSomewhere) {
 }
 
 TEST(StageSchedule, WhileOneWorkerHasAMicrobatchTheNextHasTheOneBefore) {
-  // The second worker's first backward waits for no other worker, and all its forwards come first.
+  // The second worker's first backward needs no other worker, and follows all its forwards.
   const auto lists =
       lists_of(staged_job(4, 2), 2, {.overlap = Overlap::kNone, .schedule = StageOrder::kByPhase});
   bool has_turned = false;
@@ -239,7 +239,7 @@ TEST(StageSchedule, FillsTheWaitForGradientsWithTheNextPhase) {
   EXPECT_LT(first_of(filled[0], 1, Operation::kForward),
             first_of(filled[0], 0, Operation::kReduce));
   EXPECT_GT(first_of(plain[0], 1, Operation::kForward), first_of(plain[0], 0, Operation::kReduce));
-  // The next phase's judge is the one that this phase trains.
+  // The next phase cannot begin with the judge, because this phase trains it.
   const auto reduced = first_of(filled[0], 0, Operation::kReduce);
   for (const Instruction& one : std::span(filled[0]).first(static_cast<std::size_t>(reduced))) {
     EXPECT_FALSE(one.phase == 1 && one.operation == Operation::kForward &&
@@ -247,7 +247,7 @@ TEST(StageSchedule, FillsTheWaitForGradientsWithTheNextPhase) {
   }
 }
 
-/// "0 forward" and the like, of the parts of the first penalty.
+/// Returns "0 forward" and the like for the parts of the first penalty.
 std::vector<std::string> parts_of(const Pass& pass) {
   std::vector<std::string> parts;
   for (const Node& node : pass.nodes) {
@@ -268,9 +268,9 @@ TEST(CutPhases, HaveAPenaltyGoUpTheChunksAndDownAgain) {
   EXPECT_THAT(parts_of(r1),
               ElementsAre("0 forward", "1 forward", "2 forward back", "1 back", "0 back measured"));
   EXPECT_TRUE(std::holds_alternative<Shown>(r1.nodes.back()));
-  EXPECT_EQ(first_penalty(r1), static_cast<int>(r1.nodes.size()));  // all of them go ahead
+  EXPECT_EQ(first_penalty(r1), static_cast<int>(r1.nodes.size()));  // all before the penalty
   const auto chunk_ids = chunk_ids_of(r1);
-  EXPECT_EQ(chunk_ids.back()->chunk, 2);  // beside the losses of other passes
+  EXPECT_EQ(chunk_ids.back()->chunk, 2);  // with the losses of other passes
 }
 
 TEST(BackwardSegments, OfAPenaltyGoForwardBeforeTheyGoBack) {
@@ -282,7 +282,7 @@ TEST(BackwardSegments, OfAPenaltyGoForwardBeforeTheyGoBack) {
   EXPECT_TRUE(segments[0].trained.empty());  // the third sweep through the first chunk
   EXPECT_THAT(segments[1].trained, ElementsAre(ChunkId{NetworkId{1}, 1}));
   EXPECT_THAT(segments[2].trained, ElementsAre(ChunkId{NetworkId{1}, 0}));
-  EXPECT_EQ(segments[2].items.size(), 3U);  // of real and fake images, and the fourth sweep
+  EXPECT_EQ(segments[2].items.size(), 3U);  // real, fake, the fourth sweep
 }
 
 }  // namespace

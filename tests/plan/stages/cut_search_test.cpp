@@ -20,7 +20,7 @@ TEST(CutSearch, MakesTheDearestStageCostLeast) {
 }
 
 TEST(CutSearch, LetsOneNetworkMakeUpForWhatTheOtherIsShortOf) {
-  // Each by itself would be cut at 1, and the first stage would have 10 of 14.
+  // Separate searches would cut both networks at 1, and the first stage would have 10 of 14.
   EXPECT_THAT(best_cuts({chain({5, 1, 1}), chain({1, 1, 5})}, 2),
               ElementsAre(ElementsAre(1), ElementsAre(2)));
   EXPECT_THAT(best_cuts({chain({8, 1}), chain({1, 1, 6})}, 2),

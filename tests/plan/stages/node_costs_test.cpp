@@ -12,7 +12,7 @@
 namespace gangway::plan {
 namespace {
 
-/// What the instructions of one kind of node cost in all.
+/// Returns the total cost of the instructions of one kind of node.
 NodeCost sum_of_penalties(const StagedJob& staged, const BlockCosts::Table& table) {
   NodeCost sum;
   for (std::size_t phase = 0; phase < staged.phases.size(); ++phase) {
@@ -58,7 +58,7 @@ TEST(BlockCosts, PartsOfAPenaltyCostWhatItCostsInOne) {
   EXPECT_DOUBLE_EQ(in_parts.backward_seconds, in_one.backward_seconds);
   EXPECT_EQ(in_parts.kept_bytes, in_one.kept_bytes);
   EXPECT_EQ(in_one.output_bytes, 0);
-  EXPECT_EQ(in_parts.output_bytes, 2 * 500);  // a block's output, and its gradient on the way back
+  EXPECT_EQ(in_parts.output_bytes, 2 * 500);  // a block's output, and its gradient
 }
 
 TEST(BlockCosts, WhatFollowsAPenaltyThatIsCutCostsWhatItDidBefore) {

@@ -39,7 +39,7 @@ TEST(PredictStages, TakeAsLongEachByItselfAsTheOneThatIsSimulatedForAll) {
 }
 
 TEST(PredictStages, NetworksApartTakeAsLongAsTheDearest) {
-  // Of a micro-batch's 13 ms the discriminator has 9, and the generator's update hides under that.
+  // The discriminator has 9 of a micro-batch's 13 ms; the generator's update hides under its work.
   const Prediction two = staged(8, sample_cluster(1, 2), sample_apart());
   EXPECT_GT(two.step_seconds, 8 * 0.009);
   EXPECT_LT(two.step_seconds, 8 * kMicrobatchSeconds);
@@ -51,7 +51,7 @@ TEST(PredictStages, ShareTheWorkWhereThereAreEnoughMicrobatches) {
   const Prediction two = staged(8, sample_cluster(1, 2), sample_stages(2));
   EXPECT_GE(two.step_seconds, 8 * kMicrobatchSeconds / 2);
   EXPECT_LT(two.step_seconds, 8 * kMicrobatchSeconds / 2 * 1.4);
-  // Another row does the other half of the micro-batches, at the same time.
+  // Another row computes the other half of the micro-batches at the same time.
   const Prediction rows = staged(16, sample_cluster(2, 2), sample_stages(4));
   EXPECT_NEAR(rows.step_seconds, two.step_seconds, 0.1 * two.step_seconds);
   const Prediction few = staged(2, sample_cluster(1, 2), sample_stages(2));
@@ -69,7 +69,7 @@ TEST(PredictStages, CarriesManyMicrobatchesOnFromFewer) {
 
 TEST(PredictStages, EachHoldsAllWeightsAndOfTheRestItsPart) {
   const Prediction apart = staged(4, sample_cluster(2, 1), sample_apart());
-  // Weights of both; of one a leaf, the sums of four micro-batches, and two moments.
+  // Weights of both networks; of one network a leaf, the sums of four micro-batches, two moments.
   const std::int64_t whole =
       predict(sample_planner(4, sample_cluster(1, 1))->input(), sample_whole(1))
           .memory.arenas_bytes;
@@ -86,7 +86,7 @@ TEST(PredictStages, KeepForwardsOfAllMicrobatchesWherePhasesBeginAndEndTogether)
   };
   const Prediction four = by_phase(4);
   const Prediction eight = by_phase(8);
-  // A block of a network keeps 1000 bytes; a phase has two passes at most.
+  // A block keeps 1000 bytes; a phase has two passes at most.
   EXPECT_GE(eight.memory.working_bytes - four.memory.working_bytes, 4 * 2 * 1000);
 }
 
@@ -112,7 +112,7 @@ TEST(PredictStages, LoseWhereLinksCostNothing) {
   const auto planner = sample_planner(8, sample_cluster(1, 2));
   const Search search = search_layouts(planner->input(), {.rows = 20, .shapes = Shapes::kAll});
   EXPECT_TRUE(search.ranking.front().candidate.is_whole());
-  // Of stages that do not share their work evenly, an order may leave none.
+  // A layout whose stages share the work unevenly may have no bubble in some orders.
   const auto cut = std::ranges::find_if(search.ranking, [](const Prediction& one) {
     return one.candidate.has_stages() && one.candidate.choice.schedule != StageOrder::kZeroBubble;
   });
@@ -146,7 +146,7 @@ TEST(PredictStages, AreOfferedOnlyWhereBlocksMicrobatchesAndRulesAllowIt) {
   const auto planner = sample_planner(2, sample_cluster(1, 16));
   const StagePlanner stage_planner(planner->input());
   const StagePlanner::Candidates four = stage_planner.candidates(4);
-  // Apart 2 + 2, two rows of two and one of four, each in a loop and in a V.
+  // Separate networks on 2 + 2 workers; two rows of two and one row of four, each as loop and as V.
   EXPECT_THAT(four.layouts, ::testing::SizeIs(5));
   EXPECT_TRUE(stage_planner.candidates(16).layouts.empty());
   const JobSpec job = sample_job(4, {"numerics.precision=fp16"});
@@ -154,7 +154,7 @@ TEST(PredictStages, AreOfferedOnlyWhereBlocksMicrobatchesAndRulesAllowIt) {
   EXPECT_TRUE(StagePlanner(scaled.input()).candidates(2).layouts.empty());
 }
 
-/// Both networks begin with what is dear: in a loop the first worker would have both.
+/// Makes the first block of both networks expensive: in a loop the first worker would have both.
 Profile with_dear_beginnings(Profile profile) {
   for (BlockCost& block : profile.blocks) {
     const double factor = block.block == 0 ? 1.6 : 0.4;
@@ -172,7 +172,7 @@ TEST(PredictStages, AVIsChosenWhereBothNetworksBeginDearlyAndIsWhatARunWouldDo) 
   const auto probe = std::make_unique<Planner>(job, profile, "p", cluster);
   Candidate v = sample_stages(2);
   v.choice.placement = StagePlacement::kV;
-  // Data parallelism is faster here, and does not fit.
+  // Data parallelism is faster here, but does not fit into memory.
   cluster.nodes[0].memory_bytes =
       StagePlanner(probe->input()).predict(sample_stages(2)).memory.needed_bytes() + 100'000;
   ASSERT_LT(cluster.nodes[0].memory_bytes,
@@ -243,11 +243,11 @@ TEST(PredictStages, MakeAgainWhatAllMicrobatchesTogetherCannotKeep) {
   again.choice.recompute = true;
   const Prediction kept = staged(16, sample_cluster(1, 2), sample_stages(2));
   const Prediction made = staged(16, sample_cluster(1, 2), again);
-  // Four of nine passes are forwards that have a backward: as much more work for each.
+  // Four of nine passes are forwards with a backward, and are computed twice.
   EXPECT_GT(made.parts.compute, 1.2 * kept.parts.compute);
   EXPECT_GT(made.step_seconds, 1.1 * kept.step_seconds);
   EXPECT_LT(made.memory.working_bytes, kept.memory.working_bytes);
-  // More micro-batches are more that crosses the cut.
+  // More micro-batches mean more tensors across the cut.
   EXPECT_GT(staged(32, sample_cluster(1, 2), again).memory.working_bytes,
             made.memory.working_bytes);
 }
@@ -256,7 +256,7 @@ TEST(PredictStages, ActivationsAreMadeAgainWhereNothingElseFitsAndThePlanSaysWhy
   const JobSpec job = sample_job(16);
   Profile profile = sample_profile(job);
   profile.memory.working_bytes = 20'000'000;
-  for (BlockCost& block : profile.blocks) {  // much is kept, little crosses a cut
+  for (BlockCost& block : profile.blocks) {  // large activations, small tensors across a cut
     block.kept_bytes = 1'000'000;
     block.output_bytes = 10;
   }

@@ -19,7 +19,7 @@ using ::testing::UnorderedElementsAre;
 constexpr const char* kLibraryName = "lib/libpython3.11.so.1.0";
 constexpr const char* kPackages = "lib/python3.11/site-packages/";
 
-/// An environment of files that hold nothing, and the torch that a program would have loaded.
+/// Makes an environment of empty files, and the torch library that a program would have loaded.
 class PythonHomes : public ::testing::Test {
  protected:
   void write_all() const {
@@ -66,7 +66,7 @@ TEST_F(PythonHomes, MayBeVirtualAndHaveTheLibraryOfTheirBase) {
 TEST_F(PythonHomes, OfAnotherKindAreRefused) {
   EXPECT_THAT(complaint(own_), HasSubstr("has no bin/python"));
   write_all();
-  // No build ids: these files are the same only where they are one.
+  // Empty files have no build id, so only the same file counts as the same build.
   EXPECT_THAT(complaint(other_.write("torch/lib/libtorch_cpu.so", "").parent_path().parent_path()),
               HasSubstr("its PyTorch is another build"));
   fs::remove_all(own_);

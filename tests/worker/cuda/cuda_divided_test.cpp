@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Networks cut and apart on the CUDA path: the bits of one CPU worker.
+// Cut networks and networks on separate workers, on the CUDA path: the bits of one CPU worker.
 #include <algorithm>
 #include <array>
 
@@ -12,11 +12,11 @@
 namespace gangway::fidelity {
 namespace {
 
-/// Networks cut and apart, their tensors through memory of the hosts (the stand-ins share a device)
-/// with gradients by hosts, and all over NCCL from each to each, in turn.
+/// Cut networks and networks on separate workers. Transports alternate: tensors through host memory
+/// (the stand-ins share a device) with gradients by hosts, or flat NCCL.
 class EveryDividedCudaJob : public CudaTraining, public ::testing::WithParamInterface<std::size_t> {
  protected:
-  /// @param number  so that all pairs of values come together
+  /// @param number  chosen so that all pairs of values occur
   void expect_bits_in_stages(JobSpec job, std::int64_t steps, std::size_t number) {
     job.layout.stages = 2;
     job.layout.transport = transport_of(number / 2);
@@ -30,7 +30,7 @@ class EveryDividedCudaJob : public CudaTraining, public ::testing::WithParamInte
   }
   void expect_bits_apart(JobSpec job, std::int64_t steps, std::size_t number) {
     int workers = 0;
-    for (const NetworkId network : job.networks.ids()) {  // the first on one, others on two each
+    for (const NetworkId network : job.networks.ids()) {  // one worker, or two for later networks
       const int index = static_cast<int>(network);
       job.layout.networks[network].workers =
           index == 0 ? std::vector<int>{0} : std::vector<int>{index, index + 1};
@@ -46,7 +46,7 @@ class EveryDividedCudaJob : public CudaTraining, public ::testing::WithParamInte
   }
 };
 
-/// One of the two in turns: on CPUs every job is divided in both ways (stages_test.cpp,
+/// Each job is divided in one of both ways; on CPUs it is in both (stages_test.cpp,
 /// apart_test.cpp).
 TEST_P(EveryDividedCudaJob, HasTheBitsOfOneWorkerInStagesOrApart) {
   NamedJob named = job_breadth(images())[GetParam()];
@@ -70,8 +70,8 @@ TEST_P(EveryDividedCudaJob, HasTheBitsOfOneWorkerInStagesOrApart) {
 
 INSTANTIATE_TEST_SUITE_P(Breadth, EveryDividedCudaJob, every_small_job(), name_of_job);
 
-/// In the first steps of each list of instructions what a worker calls may wait for all of its
-/// device: no message of NCCL may stand there then for a worker that waits likewise.
+/// In the first steps of each list of instructions, calls of LibTorch may wait for the whole
+/// device. No NCCL message may then wait on a device for a worker that is in such a call.
 class FirstSteps : public CudaTraining {
  protected:
   ~FirstSteps() override { fake::wait_in_calls(false); }
@@ -92,7 +92,7 @@ TEST_F(FirstSteps, WaitForTheWholeDeviceAndForNobodyElse) {
   EXPECT_EQ(on_devices(job, 2, 0, kSteps).digest, reference.digest);
 }
 
-/// Whoever page-locks memory may wait for the whole device, on which messages stand later on.
+/// Page-locking may wait for the whole device, on which messages may be queued later.
 TEST_F(FirstSteps, HaveAllPageLockedMemoryOfBatches) {
   const JobSpec job = small_dcgan(images());
   const auto locked_in = [&](std::int64_t steps) {

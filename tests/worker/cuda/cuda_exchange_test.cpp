@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a device's exchange tells about its waits, and what is fetched from a device, on stand-ins.
+// Waits that a device's exchange reports, and its transfers from a device, on stand-ins.
 #include "worker/cuda/cuda_exchange.hpp"
 
 #include <atomic>
@@ -51,7 +51,7 @@ struct PlacedGenerator {
   DeviceNetwork* memory;
 };
 
-/// The exchange of a generator, by one worker.
+/// The generator's exchange of a single worker.
 struct LoneExchange {
   ~LoneExchange() {
     exchange.reset();
@@ -89,7 +89,7 @@ TEST(CudaExchange, CountsTheTimeForWhichTheHostHadNotLaunched) {
   constexpr auto kHeld = 20ms;
   std::atomic<int> records_before = -1;
   std::atomic<bool> was_recorded_first = false;
-  (void)lane.submit([&] {  // while this goes on, the lane launches nothing
+  (void)lane.submit([&] {  // until this task ends, the lane launches nothing
     const comm::Deadline deadline(10s);
     while ((records_before < 0 || fake::num_records() == records_before) && !deadline.expired()) {
       std::this_thread::yield();
@@ -112,7 +112,7 @@ TEST(CudaExchange, CountsTheTimeForWhichTheHostHadNotLaunched) {
             std::chrono::duration<double>(kHeld).count());
 }
 
-/// Lets the device go on to one place of a graph after the other.
+/// Stops the device at each place of a graph until the test opens it.
 class Gates {
  public:
   void open(int gate) { opened_ = gate; }
@@ -172,7 +172,7 @@ TEST(CudaExchange, SendsWhatAGraphHasCompletedWhileTheRestOfItIsComputed) {
     recorder.replay(graph);
     exchange.send_replayed(buckets);
     exchange.wait_for_launches();
-    std::this_thread::sleep_for(2ms);  // for what does not wait for this launch
+    std::this_thread::sleep_for(2ms);  // time for work that does not wait for this launch
     gates.open(2 * launch + 1);
     const double decay = update.settings.betas[0];
     expected = static_cast<float>(decay * expected + (1.0 - decay) * launch);

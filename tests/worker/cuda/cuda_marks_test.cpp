@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a device spent its time on, by events, on stand-ins: a stream that is as late as it may be.
+// Times of a device's work by events, on stand-ins with a stream that is as late as possible.
 #include "worker/cuda/cuda_marks.hpp"
 
 #include <memory>
@@ -43,7 +43,7 @@ TEST_F(CudaMarksTest, SayForEachOfThemWhatTheDeviceTookOnceItHasComePast) {
   marks.mark(5);
   marks.end();
   EXPECT_FALSE(marks.take()) << "the device is behind";
-  marks.mark(7);  // of the next series
+  marks.mark(7);  // belongs to the next series
   wait();
   const auto stretches = marks.take();
   ASSERT_TRUE(stretches);
@@ -59,7 +59,7 @@ TEST_F(CudaMarksTest, NoticeWhereTheDeviceHasNothingLeftToDo) {
   CudaMarks marks(stream_.get());
   marks.mark(0);
   work();
-  marks.mark(1);  // it is still to begin
+  marks.mark(1);  // before the device begins the work
   wait();
   marks.mark(2);
   marks.end();
@@ -116,7 +116,7 @@ TEST_F(CudaMarksTest, OfADeviceClockHaveAStepOfEachTickHoweverFewAreInIt) {
     for (std::int64_t step = 0; step < 60; ++step) {
       if (step % tick_steps == 0) {
         EXPECT_GT(told_of_tick, 0) << "a tick of " << tick_steps << " in front of step " << step;
-        told_of_tick = step < 20 ? 1 : 0;  // the first ones are not looked at
+        told_of_tick = step < 20 ? 1 : 0;  // the first steps are not measured
       }
       messages::StepFigures figures;
       clock.begin_step(step);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `gangway profile` of a job for GPUs, on stand-ins: a device that is as late as it may be is
-// measured by its own marks.
+// `gangway profile` of a job for GPUs, on stand-ins: marks measure a device that is as late as
+// possible.
 #include <ranges>
 #include <vector>
 

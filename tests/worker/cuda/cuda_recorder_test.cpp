@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The order of calls around a CUDA graph, on stand-ins. That graphs without LibTorch's work are
-// noticed is in cuda_training_test.cpp.
+// The order of calls around a CUDA graph, on stand-ins. cuda_training_test.cpp tests that graphs
+// without LibTorch's work are noticed.
 #include "worker/cuda/cuda_recorder.hpp"
 
 #include <stdexcept>
@@ -24,11 +24,11 @@ class CudaRecorderTest : public ::testing::Test {
 
   ~CudaRecorderTest() override { compute_on(0, nullptr); }
 
-  /// Puts on the stream that `number` is added to value_.
+  /// Queues the addition of `number` to value_.
   void add(int number) {
     fake::enqueue(stream_.get(), [this, number] { value_ = 10 * value_ + number; });
   }
-  /// The same, on the stream that LibTorch would compute on.
+  /// The same on the stream on which LibTorch would compute.
   void add_where_computed(int number) {
     fake::enqueue(fake::computed_on(), [this, number] { value_ = 10 * value_ + number; });
   }
@@ -58,7 +58,7 @@ TEST_F(CudaRecorderTest, RecordsWithoutDoingAndPlaysInTheOrderOfTheStream) {
   EXPECT_EQ(value(), 12933);
 }
 
-/// On stand-ins what nothing waits for comes last, and what was recorded last comes first.
+/// Stand-ins run work without a waiter last, and later records first.
 TEST_F(CudaRecorderTest, OrdersBranchesBehindWhatCameBeforeAndNotAmongThemselves) {
   CudaRecorder recorder(stream_.get(), 3);
   const std::size_t graph = recorder.record([&] {

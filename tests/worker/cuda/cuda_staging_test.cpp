@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Batches on their way to a device, on stand-ins: the bits that they were read with, in memory that
-// stays where it is, whatever the streams' pace.
+// Transfers of batches to a device, on stand-ins: unchanged bits, at constant addresses, at any
+// pace of the streams.
 #include "worker/cuda/cuda_staging.hpp"
 
 #include <cstring>
@@ -33,7 +33,7 @@ class CudaStagingTest : public ::testing::Test {
     return {{.shape = {kCount, kChannels, kSide, kSide}, .format = format, .num_places = places},
             {.torch = at::kCPU, .compute = compute_.get()}};
   }
-  /// The `number`-th of a source of 8-bit pixels, or of other values.
+  /// Makes the `number`-th batch of a source of 8-bit pixels, or of other values.
   static data::Batch batch(CudaStaging& staging, int number, bool is_8_bit = true) {
     data::Batch made;
     made.request.microbatch = number;
@@ -47,7 +47,7 @@ class CudaStagingTest : public ::testing::Test {
         made.packed);
     return made;
   }
-  /// Of the device, when all that was asked of it is done.
+  /// Returns the device's values after all its queued work.
   at::Tensor now(const at::Tensor& tensor) {
     comm::check(cudaStreamSynchronize(compute_.get()), "a test's stream");
     return tensor.clone();
@@ -113,7 +113,7 @@ TEST_F(CudaStagingTest, TakesWhatItKeepsFromItsOwnMemory) {
 
 TEST_F(CudaStagingTest, KeepsNothingThatIsMoreThanATenthOfTheDevice) {
   constexpr std::size_t kExampleBytes = kValues / kCount + sizeof(std::int64_t);
-  constexpr std::size_t kTenth = (std::size_t{1} << 30U) / 10;  // of the stand-in
+  constexpr std::size_t kTenth = (std::size_t{1} << 30U) / 10;  // a tenth of the stand-in's memory
   const auto keeps = [&](std::size_t examples) {
     const CudaStaging staging({.shape = {kCount, kChannels, kSide, kSide}, .examples = examples},
                               {.torch = at::kCPU, .compute = compute_.get()});
@@ -136,7 +136,7 @@ TEST_F(CudaStagingTest, CopiesAheadWithoutTouchingWhatIsStillToBeTakenIn) {
         expected.push_back(as_read(read));
         staging.stage(std::move(read));
       }
-      while (std::optional<data::Batch> copied = staging.take_copied()) {  // and used again
+      while (std::optional<data::Batch> copied = staging.take_copied()) {  // memory is reused
         std::memset(copied->packed.memory.get(), 0xFF, copied->packed.capacity);
       }
       if (staging.num_staged() == 0) {

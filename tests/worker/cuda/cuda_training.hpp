@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whole trainings on the CUDA path, on stand-ins whose arithmetic is the CPU's, beside the CPU's
-// path.
+// Whole trainings on the CUDA path, on stand-ins that compute as the CPU does, for comparison with
+// the CPU's path.
 #pragma once
 
 #include <filesystem>
@@ -51,7 +51,7 @@ class CudaTraining : public BesideOneWorker {
     }
     return hosts;
   }
-  /// Expects of `job` on devices what one CPU trains.
+  /// Expects that `job` on devices gives the state that one CPU worker trains.
   void expect_bits_of_a_cpu(const JobSpec& job, int workers, std::int64_t steps,
                             const std::vector<int>& machines) {
     const Outcome carried = on_devices(job, workers, 0, steps, {}, machines);

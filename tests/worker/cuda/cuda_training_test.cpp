@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The CUDA path carries a training as the CPU's path does: the same bits, on stand-ins whose
-// arithmetic is the CPU's.
+// The CUDA path on stand-ins that compute as the CPU does must give the same bits as the CPU's
+// path.
 #include "tests/worker/cuda/cuda_training.hpp"
 
 #include <set>
@@ -54,7 +54,7 @@ TEST_F(CudaTraining, SendsOnceFromEachHostWithTheSameBits) {
   const std::size_t memory = fake::most_device_bytes();
   for (const TransportKind transport : {TransportKind::kAuto, TransportKind::kHierarchical}) {
     job.layout.transport = transport;
-    // The squares of the norm's blocks go from each to each.
+    // Squares of the norm's blocks go between all pairs of workers.
     EXPECT_NEAR(sent_by_first_host(job) / direct, 0.5, 1e-3);
     EXPECT_LT(fake::most_device_bytes(), memory) << "no more than the dry run says";
   }
@@ -87,7 +87,7 @@ TEST_F(CudaTraining, StopsWhereTheNormOfAGradientIsOutOfBoundsAndNowhereElse) {
   EXPECT_EQ(on_devices(job, 3, 0, 3).digest, on_cpu(job, 3).digest);
   job.training.divergence.gradient_norm = 1e-6;
   try {
-    (void)on_devices(job, 1, 0, 3);  // of two, one may hear of the other's end first
+    (void)on_devices(job, 1, 0, 3);  // two workers' ends would race
     ADD_FAILURE() << "no gradient is as small";
   } catch (const DivergedError& error) {
     EXPECT_EQ(error.step(), 1);
@@ -102,12 +102,12 @@ TEST_F(CudaTraining, SkipsUpdatesThatAreNoNumbersAsTheCpusPathDoes) {
   job.layout.audit = true;
   for (NetworkSpec& network : job.networks) {
     network.clip_norm = 1.0;
-    network.optimizer.lr = 1e30;  // after one update nothing is a number
+    network.optimizer.lr = 1e30;  // the second update has NaN
   }
   EXPECT_EQ(on_devices(job, 2, 0, 4).digest, on_cpu(job, 4).digest);
   for (NetworkSpec& network : job.networks) {
     network.clip_norm = 0.0;
-    network.precision = Precision::kFp16;  // and the scales, which are in the digest, fall
+    network.precision = Precision::kFp16;  // the scales, which are in the digest, fall
   }
   for (const int workers : {1, 3}) {
     EXPECT_EQ(on_devices(job, workers, 0, 4).digest, on_cpu(job, 4).digest) << workers;
@@ -118,7 +118,7 @@ TEST_F(CudaTraining, SkipsUpdatesThatAreNoNumbersAsTheCpusPathDoes) {
 
 TEST_F(CudaTraining, KeepsItsDataOnTheDeviceWithTheSameBits) {
   JobSpec job = small_dcgan(images());
-  constexpr std::int64_t kSteps = 6;  // a pass and a half
+  constexpr std::int64_t kSteps = 6;  // one and a half data passes
   for (const bool mirrors : {false, true}) {
     job.data.mirror = mirrors;
     const std::string expected = on_cpu(job, kSteps).digest;
@@ -135,14 +135,14 @@ TEST_F(CudaTraining, LooksAtItsDevicesInSomeStepsWithTheSameBits) {
   EXPECT_EQ(carried.digest, on_cpu(job, 12).digest);
 }
 
-/// The stand-in's graphs have nothing of what LibTorch computes.
+/// The stand-in's graphs contain nothing of LibTorch's work.
 TEST_F(CudaTraining, PlaysNoGraphsThatLeaveOtherGradients) {
   JobSpec job = small_dcgan(images());
   job.layout.cuda_graph = GraphChoice::kOn;
   EXPECT_EQ(on_devices(job, 2, 0, 6).digest, on_cpu(job, 6).digest);
 }
 
-/// Its graphs have what LibTorch computes.
+/// Its graphs contain LibTorch's work.
 class RecordingCuda final : public worker::CudaDevice {
  public:
   RecordingCuda(const Job& job, const Execution& execution, Calls& calls)
@@ -193,7 +193,7 @@ TEST_F(CudaTraining, TellsWhatTheAllocatorOfTheDeviceHas) {
   const JobSpec job = small_dcgan(images());
   messages::MemoryFigures figures{
       .resident_bytes = 9, .used_bytes = 1, .limit_bytes = 2, .limit = "host"};
-  std::jthread([&] {  // which computes on the device from then on
+  std::jthread([&] {  // a thread that computes on the device from then on
     worker::CudaDevice(job, job.layout, 0, [](const std::string& /*name*/) {}).tell_memory(figures);
   })
       .join();
@@ -217,7 +217,7 @@ TEST_F(CudaTraining, EndsWhereALibraryMayHaveTakenAnotherKernelForWantOfMemory) 
   fake::fail_requests(0);
 }
 
-/// Of networks that are large beside images and scalars.
+/// With networks that are large compared with images and scalars.
 TEST_F(CudaTraining, TakesTheMemoryOfDevicesThatTheDryRunSays) {
   JobSpec job = small_dcgan(images());
   job.model.width = 48;
@@ -233,7 +233,7 @@ TEST_F(CudaTraining, TakesTheMemoryOfDevicesThatTheDryRunSays) {
         workers * (estimate.weights_bytes + estimate.gradients_bytes + estimate.optimizer_bytes));
     const auto most = static_cast<double>(fake::most_device_bytes());
     EXPECT_GE(most, expected) << workers << " workers";
-    constexpr double kMebibyte = 1U << 20U;  // of a worker: images, statistics, ends of pages
+    constexpr double kMebibyte = 1U << 20U;  // per worker: images, statistics, ends of pages
     EXPECT_LE(most, 1.01 * expected + 2 * workers * kMebibyte) << workers << " workers";
   };
   for (const int workers : {1, 2, 4}) {

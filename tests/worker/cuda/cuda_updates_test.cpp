@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is seen of updates that devices make, on stand-ins: audits, norms and histograms, as the
-// CPU's path has them.
+// Audits, norms and histograms of updates on devices, on stand-ins, compared with the CPU's path.
 #include <cmath>
 #include <string>
 
@@ -57,11 +56,11 @@ TEST_F(CudaUpdates, OfADeviceThatMiscomputesAreFoundByTheAudit) {
 
 TEST_F(CudaUpdates, AreNotLookedAtWhereNobodyAsks) {
   JobSpec job = small_dcgan(images());
-  fake::miscompute(true);  // equally everywhere
+  fake::miscompute(true);  // equally on all workers
   EXPECT_NE(on_devices(job, 2, 0, 3).digest, on_cpu(job, 3).digest);
 }
 
-/// Norms in each step, and histograms in every second.
+/// Norms in each step, histograms in every second step.
 JobSpec shown(JobSpec job) {
   const double kimg_of_a_step = static_cast<double>(job.images_per_step()) / 1000.0;
   job.output.tick_kimg = kimg_of_a_step;
@@ -75,7 +74,7 @@ void expect_same_figures(const Outcome& devices, const Outcome& cpus) {
   ASSERT_EQ(devices.squares.size(), cpus.squares.size());
   for (const auto& [update, expected] : cpus.squares) {
     const messages::UpdateSquares found = devices.squares.at(update);
-    EXPECT_DOUBLE_EQ(found.gradient, expected.gradient);  // three workers' parts, in any order
+    EXPECT_DOUBLE_EQ(found.gradient, expected.gradient);  // parts of three workers, in any order
     EXPECT_DOUBLE_EQ(found.change, expected.change);
     EXPECT_DOUBLE_EQ(found.weights, expected.weights);
     EXPECT_GT(found.gradient, 0.0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernels of gan/cuda by the arithmetic that they share with the CPU, in the order of a stream
-// of the stand-in. Draws are the CPU's, which knows the step.
+// The kernels of gan/cuda, by arithmetic that they share with the CPU, in the order of a stand-in's
+// stream. The CPU draws the random numbers, because it knows the step.
 #include "gan/cuda/input_kernels.hpp"
 #include "gan/cuda/random_kernels.hpp"
 #include "gan/cuda/random_on_device.hpp"

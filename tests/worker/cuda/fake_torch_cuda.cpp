@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The CPU in the place of LibTorch's CUDA device. What LibTorch computes is done when the call
-// returns; what our own code puts on the stream beside it is as late as it may be, but in order: it
-// runs when LibTorch computes next, or when somebody waits for it.
+// The CPU instead of LibTorch's CUDA device. LibTorch's work is done when the call returns.
+// Gangway's own work on the stream is as late as possible, but in order: it runs when LibTorch
+// computes next, or when a thread waits for it.
 //
-// Its graphs have what our own code puts on the stream, and nothing of LibTorch's: wrong ones,
-// which who plays them has to notice.
+// Its graphs contain Gangway's own work on the stream, but not LibTorch's. The code that replays
+// such a wrong graph must notice it.
 #include "tests/worker/cuda/fake_torch_cuda.hpp"
 
 #include <atomic>
@@ -23,7 +23,7 @@ namespace {
 
 std::atomic<bool> g_waits_in_calls = false;
 std::atomic<int> g_failed_requests = 0;
-thread_local cudaStream_t t_compute = nullptr;  // of the worker that this thread is
+thread_local cudaStream_t t_compute = nullptr;  // stream of this thread's worker
 
 std::unique_ptr<at::ObserverContext> catch_up(const at::RecordFunction& /*operation*/) {
   if (t_compute != nullptr) {
@@ -52,7 +52,7 @@ at::Device torch_device(int /*index*/) { return at::kCPU; }
 
 void compute_on(int /*index*/, cudaStream_t stream) {
   t_compute = stream;
-  if (stream == nullptr) {  // a test's thread goes on without
+  if (stream == nullptr) {  // a test's thread has no stream
     return;
   }
   fake::lag(stream);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensors between devices, through memory of the hosts and over NCCL, on stand-ins whose streams
-// are held up where a mistake would show.
+// Tensors between devices, through host memory and over NCCL, on stand-ins. Streams are delayed at
+// places where an error would show.
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -35,7 +35,7 @@ using ::testing::HasSubstr;
 
 enum class Way { kStaged, kNccl, kFirstSteps };
 
-constexpr int kLater = 100;  // times that a list of instructions has been performed
+constexpr int kLater = 100;  // earlier runs of the list of instructions
 
 comm::CudaStream make_stream_of_end() {
   cudaStream_t stream = nullptr;
@@ -43,7 +43,7 @@ comm::CudaStream make_stream_of_end() {
   return comm::CudaStream(stream);
 }
 
-/// Holds up a stream until it is opened. Opened when it ends, or nothing would.
+/// Blocks a stream until it is opened, at the latest by its destructor.
 class Gate {
  public:
   ~Gate() { open(); }
@@ -102,7 +102,7 @@ class End {
 
   [[nodiscard]] TensorCarrier& carrier() { return *carrier_; }
   [[nodiscard]] cudaStream_t compute() const { return compute_.get(); }
-  /// What `tensor` is for who computes with it next.
+  /// Returns `tensor` as the next computation reads it.
   [[nodiscard]] at::Tensor seen(const at::Tensor& tensor) const {
     comm::check(cudaStreamSynchronize(compute()), "a test's stream");
     return tensor;
@@ -129,7 +129,7 @@ class TensorCarriers : public ::testing::TestWithParam<Way> {
     fake::dawdle(0);
     EXPECT_EQ(fake::num_communicators(), 0);
   }
-  /// Runs both ends, a thread each. @throws the first failure
+  /// Runs both ends, each on a thread. @throws the first failure
   void run(const std::function<void(End&)>& first, const std::function<void(End&)>& second,
            Timeouts timeouts = {}) {
     comm::LoopbackHub hub(2);
@@ -224,7 +224,7 @@ TEST_P(TensorCarriers, KeepWhatIsSentUntilItHasLeft) {
         Gate gate;
         gate.hold(end.compute());
         end.carrier().send(1, key_of(0), numbers(7.0F));
-        // Nobody else has the tensor any more: its memory would be one of these's.
+        // The sender has dropped the tensor. If its memory were free, a new tensor would get it.
         std::vector<at::Tensor> later;
         for (int i = 0; i < 20; ++i) {
           later.push_back(numbers(-1.0F));
@@ -249,7 +249,7 @@ TEST_P(TensorCarriers, KeepTheirPlaceForWhatComesAndIsNotWanted) {
         Gate gate;
         gate.hold(end.compute());
         end.carrier().expect(0, 1);
-        (void)end.carrier().receive(0, key_of(0));  // dropped before it has come
+        (void)end.carrier().receive(0, key_of(0));  // dropped before its arrival
         std::vector<at::Tensor> later;
         for (int i = 0; i < 20; ++i) {
           later.push_back(numbers(-1.0F));
@@ -263,13 +263,13 @@ TEST_P(TensorCarriers, KeepTheirPlaceForWhatComesAndIsNotWanted) {
 }
 
 TEST_P(TensorCarriers, HaveTheDeviceWaitForWhatItComputesWith) {
-  Gate gate;  // of the sender's device
+  Gate gate;  // on the sender's device
   run(
       [&](End& end) {
         gate.hold(end.compute());
         end.carrier().send(1, key_of(0), numbers(7.0F));
         if (GetParam() != Way::kNccl) {
-          gate.open();  // the receiver's host waits for it, too
+          gate.open();  // the receiver's host waits for the tensor, too
         }
         end.finish();
       },
@@ -348,7 +348,7 @@ TEST_P(TensorsOverNccl, AreGivenUpWhereNobodyTakesThem) {
   }
 }
 
-/// The lists of instructions of two workers need not be new in the same steps.
+/// Two workers may run lists of instructions for the first time in different steps.
 TEST_P(TensorsOverNccl, GoTheWayThatTheirSenderHasChosen) {
   fake::dawdle(12);
   const auto body = [](int own) {
@@ -374,7 +374,7 @@ TEST_P(TensorsOverNccl, GoTheWayThatTheirSenderHasChosen) {
   run(body(0), body(1));
 }
 
-/// As where the host of either waits for its device meanwhile.
+/// As if both hosts waited for their devices meanwhile.
 TEST_P(TensorsOverNccl, LetNothingStandOnADeviceInTheFirstSteps) {
   const auto body = [](int own) {
     return [own](End& end) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How much the examples differ that a discriminator judges.
+// The spread of the examples that a discriminator judges.
 #include "worker/figures/judged_spread.hpp"
 
 #include <map>
@@ -17,7 +17,7 @@
 namespace gangway::worker {
 namespace {
 
-/// "discriminator_fake_spread of fake", of all passes of the job's first phases.
+/// Returns "discriminator_fake_spread of fake" and the like for all passes of the job's phases.
 std::vector<std::string> spreads_of(const JobSpec& job) {
   std::vector<std::string> found;
   for (const pipeline::Phase& phase : gan::phases_of(job)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which logits are looked at, and what is told of them.
+// The observed logits, and their figures.
 #include "worker/figures/step_logits.hpp"
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace {
 
 using Origin = JudgedLogits::Origin;
 
-/// "discriminator real real_logits", of all passes of the phase.
+/// Returns "discriminator real real_logits" and the like for all passes of the phase.
 std::set<std::string> judged_in(const pipeline::Phase& phase, const JobSpec& job) {
   std::set<std::string> found;
   for (const pipeline::Pass& pass : phase.passes) {
@@ -60,7 +60,7 @@ TEST(JudgedLogits, AreFoundInEveryRecipeWithAdversaries) {
       {"cyclegan", {"discriminator_a", "discriminator_b"}}};
   for (const auto& [recipe, networks] : judges) {
     JobSpec job = JobSpec::of(*recipe_named(recipe));
-    job.model.codes = 1;  // infogan looks for them
+    job.model.codes = 1;  // infogan needs codes
     for (const std::string& network : networks) {
       std::set<std::string> origins;
       for (const pipeline::Phase& phase : gan::phases_of(job)) {

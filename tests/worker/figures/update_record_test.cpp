@@ -18,7 +18,7 @@ namespace {
 constexpr NetworkId kNetwork{2};
 constexpr UpdateRecord::Wish kNorms{.norms = true};
 
-/// A network that one worker updates, or a part of it, and the record of that.
+/// A network, or a part of it, that one worker updates, with its record.
 class RecordedNetwork {
  public:
   RecordedNetwork()
@@ -26,7 +26,7 @@ class RecordedNetwork {
         state(network_, {}),
         record(state, kNetwork),
         mean_(state.layout().size()) {
-    // In tensors alone: padding has no gradient.
+    // Only tensors have gradients, padding has none.
     for (const auto* entries : {&state.layout().parameters(), &state.layout().statistics()}) {
       for (const comm::ArenaEntry& entry : *entries) {
         for (std::size_t i = entry.offset; i < entry.offset + entry.elements; ++i) {
@@ -58,7 +58,7 @@ class RecordedNetwork {
     record.tell(progress);
     return progress;
   }
-  /// By name, the values of trained tensors.
+  /// Returns the values of trained tensors by name.
   [[nodiscard]] std::map<std::string, std::vector<float>> tensors(const comm::Arena& arena) const {
     std::map<std::string, std::vector<float>> found;
     for (const comm::ArenaEntry& entry : state.layout().parameters()) {
@@ -130,7 +130,7 @@ TEST(UpdateRecord, TellsTheSquaresOfParametersAlone) {
   };
   expect_close(update.squares->gradient, sum_of_squares(network.tensors(network.mean())));
   expect_close(update.squares->weights, sum_of_squares(before));
-  // The difference of floats that are close is rounded once.
+  // The difference of close floats has one rounding.
   EXPECT_NEAR(update.squares->change / sum_of_squared_differences(after, before), 1.0, 1e-6);
   EXPECT_TRUE(told.histograms.empty());
   EXPECT_TRUE(network.told().updates.empty()) << "each once";
@@ -144,7 +144,7 @@ TEST(UpdateRecord, OfSlicesAddsUpToThatOfTheWhole) {
 
   messages::UpdateSquares sum;
   const std::vector<std::size_t> cuts{0, 4, 5, whole.num_blocks(), whole.num_blocks()};
-  for (std::size_t worker = 0; worker + 1 < cuts.size(); ++worker) {  // the last owns nothing
+  for (std::size_t worker = 0; worker + 1 < cuts.size(); ++worker) {  // the last has none
     RecordedNetwork part;
     part.record.begin(plan(1), kNorms);
     part.update(plan(1), cuts[worker], cuts[worker + 1]);
@@ -192,7 +192,7 @@ TEST(UpdateRecord, CountsWeightsAndGradientsOfEachTensorWithoutPadding) {
   const Tensors weights = network.tensors(network.state.weights());
   const Tensors gradients = network.tensors(network.mean());
   network.record.begin(plan(1), {.norms = false, .histograms = 8});
-  // Slices of two workers, as one worker's updates.
+  // Updates the slices of two workers.
   network.update(plan(1), 5, network.num_blocks());
   network.update(plan(1), 0, 5);
   const messages::Progress told = network.told();

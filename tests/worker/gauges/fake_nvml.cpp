@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A driver's library for tests: two GPUs, of which the second is as a slice of one (MIG), whose
-// driver tells little.
+// A driver's library for tests with two GPUs. The second is like a slice of a GPU (MIG), for which
+// the driver reports few figures.
 #include <string_view>
 
 namespace {
@@ -16,7 +16,7 @@ struct Gpu {
 Gpu whole{.tells_all = true, .celsius = 40};
 Gpu slice{.tells_all = false, .celsius = 0};
 int users = 0;
-unsigned long long reasons = 0x01;  // it is idle
+unsigned long long reasons = 0x01;  // idle
 unsigned int megahertz = 990;       // of 1980
 
 }  // namespace
@@ -63,7 +63,7 @@ int nvmlDeviceGetMemoryInfo(void* /*device*/, unsigned long long* bytes) {
   return kSuccess;
 }
 
-/// A degree warmer each time.
+/// Adds a degree at each call.
 int nvmlDeviceGetTemperature(void* device, int sensor, unsigned int* celsius) {
   *celsius = ++static_cast<Gpu*>(device)->celsius;
   return sensor == 0 && static_cast<Gpu*>(device)->tells_all ? kSuccess : kNotSupported;
@@ -79,12 +79,12 @@ int nvmlDeviceGetMaxClockInfo(void* device, int clock, unsigned int* value) {
   return clock == 1 && static_cast<Gpu*>(device)->tells_all ? kSuccess : kNotSupported;
 }
 
-/// By its older name: so is the driver.
+/// The older name, because the driver is old.
 int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* now) {
   *now = reasons;
   return static_cast<Gpu*>(device)->tells_all ? kSuccess : kNotSupported;
 }
 
-// nvmlDeviceGetPowerUsage: this driver is so old that it has none.
+// nvmlDeviceGetPowerUsage is missing, as in old drivers.
 
 }  // extern "C"

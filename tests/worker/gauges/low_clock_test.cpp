@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A GPU that its driver slows, from the driver's library to what people are advised.
+// A GPU that its driver throttles: from the driver's library to the advice.
 #include <chrono>
 #include <string>
 #include <vector>
@@ -26,7 +26,7 @@ constexpr unsigned long long kHardware = 0x08;
 constexpr unsigned long long kHeat = 0x20;
 constexpr unsigned long long kHeatInHardware = 0x40;
 
-/// What is said after six ticks of one worker whose GPU is as the driver tells; empty: nothing.
+/// Returns the advice after six ticks of one worker with this GPU; empty: none.
 std::string advice_of(unsigned int megahertz, unsigned long long reasons) {
   void* const library = ::dlopen(GANGWAY_FAKE_NVML, RTLD_NOW);
   reinterpret_cast<void (*)(unsigned int, unsigned long long)>(::dlsym(library, "fake_nvml_clock"))(

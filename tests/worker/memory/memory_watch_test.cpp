@@ -42,7 +42,7 @@ TEST(MemoryWatch, ReadsRarely) {
 
 TEST(MemoryWatch, CountsPeriodsOfTheQuotaSinceItBegan) {
   const testing::ScratchFolder folder;
-  // Of whatever group this process is in, all are below the top, in either version.
+  // Two paths, for control groups of both versions. Every group of this process lies below them.
   std::filesystem::create_directories(folder.path() / "cpu");
   const auto write = [&](const char* counts) {
     folder.write("cpu.stat", counts);

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// "": it is another failure.
+/// Returns the line on memory; "" for another failure.
 std::string line_of(const std::exception& error, const FailedRequests& requests = {}) {
   const JobSpec job = load_job({.file = {}, .text = std::nullopt, .overrides = {}}).spec;
   return out_of_memory(error, requests, job, resolve_layout(job, 1)).value_or("");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What belongs to an optimiser, where it has one moment and not two.
+// State of an optimiser with one moment instead of two.
 #include <bit>
 #include <memory>
 #include <vector>
@@ -26,7 +26,7 @@ UpdatePlan plan_with_momentum() {
           .harvests = 1};
 }
 
-/// One worker of two whose network is trained with momentum. Its lane is driven by the test.
+/// One worker of two whose network is trained with momentum. The test drives its lane.
 struct MomentumWorker {
   MomentumWorker(comm::LoopbackHub& hub, int index)
       : transport(hub, index),
@@ -48,7 +48,7 @@ struct MomentumWorker {
   UpdateAudit audit;
 };
 
-/// Flips a bit of the moment behind the updater, if told.
+/// Flips a bit of the moment after the update, if enabled.
 struct MomentumCorruption final : UpdateWatcher {
   void before_update(const UpdateSlice&) override {}
   void after_update(const UpdateSlice& slice, const UpdatePlan&) override {
@@ -117,7 +117,7 @@ std::string verdict_of_an_audit(bool corrupts) {
   std::int64_t step = 0;
   const std::size_t last = workers[0]->state.layout().parameters().back().offset;
   while (workers[0]->audit.choose(step).range.begin >= last) {
-    ++step;  // until a slice begins with a parameter
+    ++step;  // finds a slice that begins with a parameter
   }
   const UpdateAudit::Choice chosen = workers[0]->audit.choose(step);
   MomentumWorker& owner = *workers[static_cast<std::size_t>(chosen.owner)];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A stand-in for NVIDIA's profilers: a library that NVTX_INJECTION64_PATH names, to which NVTX
-// tells each range. Writes "push NAME" and "pop" down, a line each, in NVTX_LISTENER_FOLDER/PID.
+// A stand-in for NVIDIA's profilers: a library that NVTX_INJECTION64_PATH names, and that NVTX
+// calls for each range. Writes lines "push NAME" and "pop" to NVTX_LISTENER_FOLDER/PID.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kSide = 64;
 constexpr auto kBytes = static_cast<std::int64_t>(kSide * kSide * sizeof(float));
 
-/// What a product and a tensor that stays leave behind.
+/// Returns the traced operators of a product and of a tensor that stays allocated.
 TracedOperators traced(TraceDetail detail) {
   const at::NoGradGuard no_grad;
   OperatorTrace trace(detail);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""python -m gangway.reference RUN STEP: replays the step behind the checkpoint of STEP in PyTorch alone, and compares what it
-makes with the checkpoint of STEP + 1, bit by bit (docs/reference-step.md)."""
+"""python -m gangway.reference RUN STEP: replays the step after the checkpoint of STEP in PyTorch alone. Compares the
+result with the checkpoint of STEP + 1, bit by bit (docs/reference-step.md)."""
 import argparse
 import os
 import sys

@@ -136,7 +136,7 @@ class Own:
             found = find()
             examples.seed_all(self._seed)
             self._data = found(**arguments)
-        except Exception as error:  # whatever the user's code raises
+        except Exception as error:  # any exception of the user's code
             raise Failed(f"data.source: {call}: {type(error).__name__}: {error}".splitlines()[0]) from None
         self.size = len(self._data)
 

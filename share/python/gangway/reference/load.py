@@ -45,7 +45,7 @@ def require_replayed(job: dict, numerics: str) -> None:
         if value != replayed:
             raise Failed(f"{key}: {value} is not replayed, {replayed} is (docs/reference-step.md)")
     if "inexact=" in numerics:
-        raise Failed(f"the run is declared inexact ({numerics}): a step of it depends on who has computed what")
+        raise Failed(f"the run is declared inexact ({numerics}): its steps depend on the layout")
 
 
 def _at(job: dict, section: str) -> dict:
@@ -109,7 +109,7 @@ def _python(run: Path, job: dict, name: str, statistics: list, trusts: bool) -> 
         network = found(**arguments).train()
         _take_shapes(network, job, name, seed, _own_examples(run, job, trusts).get(name))
         return Module(network, statistics)
-    except Exception as error:  # whatever the user's code raises
+    except Exception as error:  # any exception of the user's code
         raise Failed(f"model.{name}: {call}: {type(error).__name__}: {error}".splitlines()[0]) from None
 
 

@@ -108,7 +108,7 @@ class Module:
         seed_all(int(Keyed(**key, draw=philox.DROPOUT).bits(0)[0]))
         try:
             made = self._network(*inputs)
-        except Exception as error:  # whatever a network of the user's raises
+        except Exception as error:  # any exception of the user's network
             place = traceback.extract_tb(error.__traceback__)[-1]
             raise Failed(f"a network raises in forward, {place.filename}:{place.lineno}: {type(error).__name__}: "
                          f"{next(iter(str(error).splitlines()), '')}") from error

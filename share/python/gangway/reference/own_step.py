@@ -28,7 +28,7 @@ class OwnStep:
             seed_all(job["training"]["seed"])
             model = {key: job["model"].get(key, 0) for key in ("latent", "resolution", "channels", "classes")}
             self.step = step.made(found, {name: one.module.network for name, one in networks.items()}, model, arguments)
-        except Exception as error:  # whatever the user's code raises
+        except Exception as error:  # any exception of the user's code
             raise Failed(f"training.step: {call}: {type(error).__name__}: {error}".splitlines()[0]) from None
 
     def phases(self) -> list[Phase]:

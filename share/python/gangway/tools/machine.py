@@ -29,9 +29,9 @@ def busy_share(seconds: float) -> float:
 
 
 def work_of_others() -> str:
-    """Returns "others use 31 % of this machine", measured for LOOK seconds; empty: it is quiet."""
+    """Returns "other processes use 31 % of this machine", measured for LOOK seconds; empty: it is quiet."""
     busy = busy_share(LOOK)
-    return f"others use {100 * busy:.0f} % of this machine" if busy > MOST_BUSY else ""
+    return f"other processes use {100 * busy:.0f} % of this machine" if busy > MOST_BUSY else ""
 
 
 def require_quiet_machine(anyway: bool) -> None:
@@ -84,7 +84,7 @@ class Progress:
             self._bar.stop()
 
     def advance(self, units: float, what: str) -> None:
-        """Adds units done since the last call. @param what  what is measured now"""
+        """Adds units done since the last call. @param what  the present measurement"""
         self.advance_to(self._done + units, what)
 
     def advance_to(self, units: float, what: str) -> None:

@@ -21,7 +21,7 @@ TEST(PeerOwner, IsTheUserOfTheEstablishedConnection) {
   EXPECT_EQ(owner_in(kTable, "0100007F:9C40", "0100007F:1F90"), uid_t{1000});
 }
 
-/// The kernel names root for connections whose process is gone.
+/// The kernel names root as the owner of connections whose process is gone.
 TEST(PeerOwner, IsNobodyWhereTheConnectionIsNotEstablished) {
   EXPECT_FALSE(owner_in(kTable, "0100007F:9C41", "0100007F:1F90"));
 }

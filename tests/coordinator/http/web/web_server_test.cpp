@@ -23,9 +23,9 @@ using boost::system::error_code;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr std::size_t kLargeBytes = std::size_t{32} << 20U;  // more than the kernel's buffers take
+constexpr std::size_t kLargeBytes = std::size_t{32} << 20U;  // exceeds the kernel's buffers
 
-/// A server on a thread of its own, as in the coordinator.
+/// Runs a server on its own thread, as the coordinator does.
 class Server {
  public:
   explicit Server(WebLimits limits = {})
@@ -41,7 +41,7 @@ class Server {
   ~Server() { io_.stop(); }
 
   [[nodiscard]] std::uint16_t port() const { return server_.port(); }
-  /// On the server's thread; waits for it.
+  /// Calls `ask` on the server's thread and waits for its result.
   template <typename Ask>
   auto ask(Ask ask) {
     std::promise<decltype(ask(server_, ring_))> promise;
@@ -77,7 +77,7 @@ class Client {
     socket_.connect({boost::asio::ip::address_v4::loopback(), port});
   }
   void say(const std::string& words) { boost::asio::write(socket_, boost::asio::buffer(words)); }
-  /// All that comes until the other end closes.
+  /// Reads until the other end closes.
   std::string rest() {
     std::string text;
     error_code ended;
@@ -179,7 +179,7 @@ TEST(WebServer, SkipsForASlowReaderOfEventsWhatHasGone) {
   Client client(server.port());
   client.say(get("/events"));
   (void)client.until("retry: 2000\n\n");
-  // More than the kernel takes: what is in between is forgotten before it is read.
+  // More than the kernel takes: the ring drops events before the client reads them.
   server.ask([](WebServer& web, EventRing& ring) {
     for (int i = 0; i < 200; ++i) {
       ring.push("tick", std::string(100'000, 'x'), EventWorth::kEach);

@@ -23,9 +23,9 @@ namespace gangway::launch {
 namespace {
 
 constexpr std::int64_t kExamples = 5;
-constexpr std::int64_t kImages = 17'000;  // were shown: networks that grow are within a fade
+constexpr std::int64_t kImages = 17'000;  // shown images: growing networks are within a fade
 
-/// Weights and running statistics that no layer leaves as they are.
+/// Makes networks with weights and running statistics that change every layer's values.
 PerNetwork<gan::Network> networks_of(const JobSpec& job) {
   PerNetwork<gan::Network> networks = gan::build_networks(job);
   const at::NoGradGuard no_grad;
@@ -51,7 +51,7 @@ PerNetwork<gan::Network> networks_of(const JobSpec& job) {
 
 class Exported {
  protected:
-  /// What the module makes of the same inputs after it was written and read again.
+  /// Returns the module's outputs for the same inputs after writing and reading it.
   at::Tensor output_of(gan::Network& network, const ModelSpec& model, const at::Tensor& input,
                        const at::Tensor& labels) {
     const auto file = folder.path() / (network.name() + ".pt");
@@ -116,13 +116,13 @@ INSTANTIATE_TEST_SUITE_P(
                       "model: {family: r3gan, width: 8, latent: 8, blocks: 1, resolution: 64, "
                       "classes: 10, channels: 3}\ndata: {source: 'images:x'}\n"));
 
-/// Of a tensor's largest value. Sums of 1,536 terms and more are made in another order, which is
-/// the CPU's: of kinds of CPUs that were tried the worst was 8.8 roundings of float.
+/// Relative to a tensor's largest value. Sums of 1,536 and more terms have another order, which
+/// depends on the CPU. The worst of the tested kinds of CPUs had 8.8 rounding errors of float.
 constexpr float kOfLargest = 16.0F * std::numeric_limits<float>::epsilon();
 
 class InTraining : public Exported, public ::testing::TestWithParam<const char*> {
  protected:
-  /// The exported module has the gradients of `network`, and BatchNorm's statistics move alike.
+  /// Expects the gradients of `network` from the exported module, and equal BatchNorm statistics.
   void expect_alike(gan::Network& network, const ModelSpec& model, const at::Tensor& input) {
     network.initialise(3);
     torch::jit::Module module = script_of(network, model);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A network that changes pictures, and features that the project gives along.
+// A network that changes pictures, and the feature network that Gangway installs.
 #include <algorithm>
 #include <filesystem>
 

@@ -69,8 +69,9 @@ HostMemory::State::State(HostMemorySetup given) : setup(std::move(given)) {
   const auto found = std::ranges::find(setup.members, setup.worker);
   const auto unordered = std::ranges::adjacent_find(setup.members, std::greater_equal<>());
   if (found == setup.members.end() || unordered != setup.members.end()) {
-    throw InvariantError(fmt::format(
-        "rank {} is not among its host's ranks, or these do not ascend", rank_of(WorkerIndex(setup.worker))));
+    throw InvariantError(
+        fmt::format("rank {} is not among its host's ranks, or these do not ascend",
+                    rank_of(WorkerIndex(setup.worker))));
   }
   if (setup.members.size() > 1 &&
       (setup.token.empty() || !std::ranges::all_of(setup.token, is_letter_or_digit))) {

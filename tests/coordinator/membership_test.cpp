@@ -142,7 +142,8 @@ TEST(Membership, WaitsForWhoGetsOnWithItsStart) {
   EXPECT_FALSE(membership.join(Rank(1), worker(1)));
   membership.heartbeat(Rank(1), Pulse::kBegins, kStart + seconds(9));
   EXPECT_FALSE(membership.check(kStart + seconds(18)));
-  membership.heartbeat(Rank(1), Pulse::kWorks, kStart + seconds(18));  // alive, but without progress
+  membership.heartbeat(Rank(1), Pulse::kWorks,
+                       kStart + seconds(18));  // alive, but without progress
   EXPECT_TRUE(membership.check(kStart + seconds(19)));
 }
 

@@ -269,7 +269,7 @@ class SnapshotLoader final : public comm::StreamEnds {
   std::optional<std::span<const std::byte>> bytes_of(const Overlap& overlap) {
     HeldPart& held = parts_[static_cast<std::size_t>(overlap.part)];
     if (held.is_empty()) {
-      fail(fmt::format("rank {}'s part is gone from this host", rank_of(overlap.part)),
+      fail(fmt::format("rank {}'s part is gone from this host", rank_of(WorkerIndex(overlap.part))),
            overlap.part, own_worker_);
       return std::nullopt;
     }

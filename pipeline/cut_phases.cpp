@@ -29,7 +29,7 @@ class CutPass {
   void add(const Penalty& penalty, const std::string& name);
   /// Adds its first two sweeps, up the chunks. @return by chunk, its tensors from the chunk before
   std::vector<std::vector<Input>> add_forwards(const Penalty& penalty, const std::string& name);
-  [[nodiscard]] Penalty part_of(const Penalty& penalty, int chunk) const;
+  [[nodiscard]] Penalty part_of(const Penalty& penalty, ChunkIndex chunk) const;
 
   const Pass& pass_;
   const PerNetwork<NetworkCuts>& cuts_;
@@ -51,7 +51,7 @@ CutNodes CutPass::cut() {
       nodes_.push_back(node);
     }
     if (auto* running = std::get_if<Running>(&nodes_.back())) {
-      running->chunk = static_cast<int>(cuts_[running->network].chunks.size()) - 1;
+      running->chunk = cuts_[running->network].last();
     }
     origins.resize(nodes_.size(), static_cast<int>(i));
     const std::vector<std::string> outputs = outputs_of(node);
@@ -66,11 +66,11 @@ void CutPass::add(const Application& application) {
   const NetworkCuts& cuts = cuts_[application.network];
   std::vector<Input> inputs = application.inputs;
   const std::string whole = outputs_of(Node(application)).front();
-  for (std::size_t chunk = 0; chunk < cuts.chunks.size(); ++chunk) {
+  for (ChunkIndex chunk;; ++chunk) {
     Application part = application;
     part.inputs = inputs;
-    part.part = ChunkPart{.chunk = static_cast<int>(chunk), .blocks = cuts.chunks[chunk]};
-    if (chunk + 1 == cuts.chunks.size()) {
+    part.part = ChunkPart{.chunk = chunk, .blocks = cuts.chunks[chunk.place()]};
+    if (chunk == cuts.last()) {
       nodes_.emplace_back(std::move(part));
       return;
     }
@@ -79,7 +79,7 @@ void CutPass::add(const Application& application) {
     part.levels.clear();
     std::vector<Input> next;
     for (const std::string& name :
-         cuts.live[static_cast<std::size_t>(cuts.chunks[chunk].end) - 1]) {
+         cuts.live[static_cast<std::size_t>(cuts.chunks[chunk.place()].end) - 1]) {
       const auto input = std::ranges::find(application.inputs, name, &Input::name);
       if (input != application.inputs.end() && !grad_tensors_.contains(input->tensor) &&
           !cuts.is_made_by(chunk, name)) {
@@ -87,7 +87,7 @@ void CutPass::add(const Application& application) {
         continue;
       }
       part.part->live.push_back(name);
-      part.levels.push_back(whole + "." + std::to_string(chunk) + "." + name);
+      part.levels.push_back(whole + "." + std::to_string(chunk.value()) + "." + name);
       next.push_back({.name = name, .tensor = part.levels.back()});
     }
     inputs = std::move(next);
@@ -95,63 +95,61 @@ void CutPass::add(const Application& application) {
   }
 }
 
-Penalty CutPass::part_of(const Penalty& penalty, int chunk) const {
+Penalty CutPass::part_of(const Penalty& penalty, ChunkIndex chunk) const {
   const NetworkCuts& cuts = cuts_[penalty.network];
   Penalty part = penalty;
   part.shown_with.reset();
   part.harvests = penalty.harvests && chunk == cuts.chunk_that_makes(penalty.inner_tensor);
-  part.part = PenaltyPart{.chunk = chunk, .blocks = cuts.chunks[static_cast<std::size_t>(chunk)]};
+  part.part = PenaltyPart{.chunk = chunk, .blocks = cuts.chunks[chunk.place()]};
   return part;
 }
 
 std::vector<std::vector<Input>> CutPass::add_forwards(const Penalty& penalty,
                                                       const std::string& name) {
   const NetworkCuts& cuts = cuts_[penalty.network];
-  const auto last = static_cast<int>(cuts.chunks.size()) - 1;
   std::vector<std::vector<Input>> flowing;
   std::vector<Input> inputs = penalty.inputs;
-  for (int chunk = 0; chunk <= last; ++chunk) {
+  for (ChunkIndex chunk;; ++chunk) {
     Penalty part = part_of(penalty, chunk);
     part.inputs = inputs;
     part.part->goes_forward = true;
     flowing.emplace_back();
-    if (chunk > 0) {
+    if (chunk != ChunkIndex()) {
       std::ranges::copy_if(inputs, std::back_inserter(flowing.back()), [&](const Input& input) {
         return input.tensor.starts_with(name + ".");
       });
     }
-    if (chunk == last) {
+    if (chunk == cuts.last()) {
       nodes_.emplace_back(std::move(part));
-      break;
+      return flowing;
     }
     inputs.clear();
     for (const std::string& live :
-         cuts.live[static_cast<std::size_t>(cuts.chunks[static_cast<std::size_t>(chunk)].end) -
-                   1]) {
+         cuts.live[static_cast<std::size_t>(cuts.chunks[chunk.place()].end) - 1]) {
       const auto input = std::ranges::find(penalty.inputs, live, &Input::name);
       // The penalised input goes through the chunks, as its gradient does. Other inputs need not.
       if (input != penalty.inputs.end() &&
           (input != penalty.inputs.begin() || !penalty.inner_tensor.empty()) &&
-          !cuts.is_made_by(static_cast<std::size_t>(chunk), live)) {
+          !cuts.is_made_by(chunk, live)) {
         inputs.push_back(*input);
         continue;
       }
-      inputs.push_back({.name = live, .tensor = name + "." + std::to_string(chunk) + "." + live});
+      inputs.push_back(
+          {.name = live, .tensor = name + "." + std::to_string(chunk.value()) + "." + live});
       part.part->makes.push_back(inputs.back());
     }
     nodes_.emplace_back(std::move(part));
   }
-  return flowing;
 }
 
 void CutPass::add(const Penalty& penalty, const std::string& name) {
   const NetworkCuts& cuts = cuts_[penalty.network];
-  const auto last = static_cast<int>(cuts.chunks.size()) - 1;
-  const int first = cuts.chunk_that_makes(penalty.inner_tensor);
+  const int last = cuts.last().value();
+  const int first = cuts.chunk_that_makes(penalty.inner_tensor).value();
   const std::vector<std::vector<Input>> flowing = add_forwards(penalty, name);
   for (int chunk = last; chunk >= first; --chunk) {
     if (chunk < last) {
-      Penalty part = part_of(penalty, chunk);
+      Penalty part = part_of(penalty, ChunkIndex(chunk));
       part.inputs = std::get<Penalty>(nodes_.back()).part->makes;
       nodes_.emplace_back(std::move(part));
     }
@@ -167,7 +165,7 @@ void CutPass::add(const Penalty& penalty, const std::string& name) {
   if (penalty.shown_with) {
     std::get<Penalty>(nodes_.back()).part->value = name;
     nodes_.emplace_back(Shown{.network = penalty.network,
-                              .chunk = last,
+                              .chunk = cuts.last(),
                               .input = name,
                               .shown_with = *penalty.shown_with});
   }
@@ -175,23 +173,23 @@ void CutPass::add(const Penalty& penalty, const std::string& name) {
 
 }  // namespace
 
-bool NetworkCuts::is_made_by(std::size_t chunk, const std::string& tensor) const {
-  return std::any_of(made.begin(), made.begin() + chunks[chunk].end,
+bool NetworkCuts::is_made_by(ChunkIndex chunk, const std::string& tensor) const {
+  return std::any_of(made.begin(), made.begin() + chunks[chunk.place()].end,
                      [&tensor](const std::vector<std::string>& of_block) {
                        return std::ranges::find(of_block, tensor) != of_block.end();
                      });
 }
 
-int NetworkCuts::chunk_that_makes(const std::string& tensor) const {
+ChunkIndex NetworkCuts::chunk_that_makes(const std::string& tensor) const {
   for (std::size_t chunk = 0; chunk < chunks.size(); ++chunk) {
     for (int block = chunks[chunk].begin; block < chunks[chunk].end; ++block) {
       const std::vector<std::string>& behind = live[static_cast<std::size_t>(block)];
       if (std::ranges::find(behind, tensor) != behind.end()) {
-        return static_cast<int>(chunk);
+        return ChunkIndex(static_cast<int>(chunk));
       }
     }
   }
-  return 0;
+  return {};
 }
 
 PerNetwork<NetworkCuts> cuts_of(const Job& job, const Layout& layout) {

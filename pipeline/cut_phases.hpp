@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "job/layout/block_range.hpp"
+#include "job/layout/layout.hpp"
 #include "job/spec.hpp"
 #include "pipeline/phases.hpp"
 
@@ -21,11 +21,12 @@ struct NetworkCuts {
   /// By block, the names of the tensors that it makes; they may equal names of network inputs.
   std::vector<std::vector<std::string>> made = {};
 
+  [[nodiscard]] ChunkIndex last() const { return ChunkIndex(static_cast<int>(chunks.size()) - 1); }
   /// Whether a block of the first chunks, up to `chunk`, makes `tensor`. If not, it is an input of
   /// the network that flows through.
-  [[nodiscard]] bool is_made_by(std::size_t chunk, const std::string& tensor) const;
+  [[nodiscard]] bool is_made_by(ChunkIndex chunk, const std::string& tensor) const;
   /// The first chunk out of which `tensor` flows, or in which it ends; 0 if there is none.
-  [[nodiscard]] int chunk_that_makes(const std::string& tensor) const;
+  [[nodiscard]] ChunkIndex chunk_that_makes(const std::string& tensor) const;
 };
 
 /// Returns the cuts of each network in `layout`, which is the job's. @throws ConfigError as

@@ -52,7 +52,7 @@ struct Running {
   NetworkId network{};
   std::string statistic;  ///< Network::keep_mean
   std::string output;
-  int chunk = 0;  ///< the chunk that has the statistic; of a cut network the last
+  ChunkIndex chunk{};  ///< the chunk that has the statistic; of a cut network the last
   /// For an adaptive augmentation's strength: whether it is the value after this phase's update.
   bool is_moved = false;
   bool operator==(const Running&) const = default;
@@ -98,7 +98,7 @@ struct Augment {
 
 /// The blocks of an application that one chunk of a cut network runs (pipeline/cut_phases.hpp).
 struct ChunkPart {
-  int chunk = 0;
+  ChunkIndex chunk{};
   BlockRange blocks = {};
   /// The network's names of the chunk's outgoing tensors; `levels` has their names in the pass.
   /// Empty for the last chunk, which makes the network's results.
@@ -139,7 +139,7 @@ struct Loss {
 /// One chunk's part of a penalty on a cut network. Four sweeps go over the chunks
 /// (gan/losses/block_sweeps.hpp): two are nodes, the other two their backwards.
 struct PenaltyPart {
-  int chunk = 0;
+  ChunkIndex chunk{};
   BlockRange blocks = {};
   bool goes_forward = false;  ///< sweep 1, and backward sweep 4
   bool goes_back = false;     ///< sweep 2, and backward sweep 3
@@ -172,7 +172,7 @@ struct Penalty {
 /// worker's. No gradient goes back through it.
 struct Shown {
   NetworkId network{};
-  int chunk = 0;
+  ChunkIndex chunk{};
   std::string input;
   NetworkId shown_with{};
   bool operator==(const Shown&) const = default;

@@ -16,10 +16,11 @@ using ChunkIds = std::vector<std::optional<ChunkId>>;
 /// Returns the place of a node that belongs to a network; none for other nodes.
 std::optional<ChunkId> own_chunk_id(const Node& node) {
   if (const auto* application = std::get_if<Application>(&node)) {
-    return ChunkId{application->network, application->part ? application->part->chunk : 0};
+    return ChunkId{application->network,
+                   application->part ? application->part->chunk : ChunkIndex()};
   }
   if (const auto* penalty = std::get_if<Penalty>(&node)) {
-    return ChunkId{penalty->network, penalty->part ? penalty->part->chunk : 0};
+    return ChunkId{penalty->network, penalty->part ? penalty->part->chunk : ChunkIndex()};
   }
   if (const auto* shown = std::get_if<Shown>(&node)) {
     return ChunkId{shown->network, shown->chunk};

@@ -41,7 +41,7 @@ struct PassShare {
 /// The place of a node: a network, or one chunk of a network that is cut.
 struct ChunkId {
   NetworkId network{};
-  int chunk = 0;
+  ChunkIndex chunk{};
   bool operator==(const ChunkId&) const = default;
 };
 

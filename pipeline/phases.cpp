@@ -106,8 +106,8 @@ int harvests_of(const Phase& phase, NetworkId network) {
     count += static_cast<int>(std::ranges::count_if(pass.nodes, [network](const Node& node) {
       const auto* application = std::get_if<Application>(&node);
       const auto* penalty = std::get_if<Penalty>(&node);
-      const bool is_first =
-          application != nullptr && (!application->part || application->part->chunk == 0);
+      const bool is_first = application != nullptr &&
+                            (!application->part || application->part->chunk == ChunkIndex());
       return (is_first && is_applied(*application, network)) ||
              (penalty != nullptr && penalty->network == network && penalty->harvests);
     }));

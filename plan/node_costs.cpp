@@ -246,9 +246,8 @@ NodeCost BlockCosts::application_cost(const StagedJob& staged, const Phase& phas
   const auto& here = std::get<Application>(cut.nodes[static_cast<std::size_t>(node)]);
   const NetworkId id = here.network;
   const NetworkGroup& group = staged.layout[id];
-  const BlockRange blocks = group.is_cut()
-                                ? group.chunks[static_cast<std::size_t>(here.part->chunk)]
-                                : BlockRange{0, num_blocks(id)};
+  const BlockRange blocks =
+      group.is_cut() ? group.chunks[here.part->chunk.place()] : BlockRange{0, num_blocks(id)};
   const Shares shares = shares_of(phases_[static_cast<std::size_t>(phase.index)], of.pass, of.node);
   NodeCost cost{.forward_seconds = seconds(Operation::kForward, id, phase, of.pass, of.node) *
                                    sum_of(shares.forward, blocks),
@@ -284,9 +283,7 @@ NodeCost BlockCosts::penalty_cost(const StagedJob& staged, const Phase& phase, c
   // Gradients go back to the chunk that makes the watched tensor, and no further.
   const pipeline::NetworkCuts& cuts = staged.cuts[id];
   const int first =
-      penalty.part
-          ? cuts.chunks[static_cast<std::size_t>(cuts.chunk_that_makes(penalty.inner_tensor))].begin
-          : 0;
+      penalty.part ? cuts.chunks[cuts.chunk_that_makes(penalty.inner_tensor).place()].begin : 0;
   const auto there = static_cast<std::size_t>(all.end);
   std::vector<double> ahead(2 * there);  // by block: first forward, then back
   std::vector<double> behind(2 * there);

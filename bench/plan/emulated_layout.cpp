@@ -63,7 +63,7 @@ const plan::NodeCost& EmulatedLayout::cost_of(const pipeline::Instruction& at) c
 
 const EmulatedPart* EmulatedLayout::part_of(NetworkId network, int worker) const {
   const auto chunk = staged_.layout[network].chunk_of(worker);
-  return chunk ? &parts_[network][static_cast<std::size_t>(*chunk)] : nullptr;
+  return chunk ? &parts_[network][chunk->place()] : nullptr;
 }
 
 /// Returns an arena layout with one tensor for each block.
@@ -105,9 +105,9 @@ std::vector<EmulatedPart> EmulatedLayout::parts_of(NetworkId network) const {
   const NetworkCost& cost = input_.profile.network(input_.job.networks[network].name);
   const auto num_blocks = static_cast<int>(arena.parameters().size());
   std::vector<EmulatedPart> parts;
-  for (int chunk = 0; chunk < group.num_chunks(); ++chunk) {
+  for (ChunkIndex chunk; chunk.value() < group.num_chunks(); ++chunk) {
     const BlockRange blocks =
-        group.is_cut() ? group.chunks[static_cast<std::size_t>(chunk)] : BlockRange{0, num_blocks};
+        group.is_cut() ? group.chunks[chunk.place()] : BlockRange{0, num_blocks};
     const auto offset_of = [&](int block) {
       return block == num_blocks ? arena.size()
                                  : arena.parameters()[static_cast<std::size_t>(block)].offset;

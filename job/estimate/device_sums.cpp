@@ -49,7 +49,7 @@ int gradient_buffers(MicrobatchRange range, int microbatches) {
 int most_device_sums(const JobSpec& spec, const Layout& layout) {
   int most = 0;
   for (const NetworkGroup& group : layout) {
-    for (int chunk = 0; chunk < group.num_chunks(); ++chunk) {
+    for (ChunkIndex chunk; chunk.value() < group.num_chunks(); ++chunk) {
       int sums = 0;
       for (const MicrobatchRange range : group.group_of(chunk).ranges) {
         sums += device_sums(range, spec.training.microbatches);

@@ -172,7 +172,7 @@ struct HeldPart {
 };
 
 HeldPart held_part(const Architecture& network, const NetworkGroup& group, int worker) {
-  const std::optional<int> chunk = group.chunk_of(worker);
+  const std::optional<ChunkIndex> chunk = group.chunk_of(worker);
   if (!chunk) {
     return {};
   }
@@ -181,7 +181,7 @@ HeldPart held_part(const Architecture& network, const NetworkGroup& group, int w
                 .microbatches = group.range_of(worker).size(),
                 .members = static_cast<int>(group.workers.size()) / group.num_chunks()};
   if (group.is_cut()) {
-    const BlockRange range = group.chunks[static_cast<std::size_t>(*chunk)];
+    const BlockRange range = group.chunks[chunk->place()];
     const Architecture part{
         .name = network.name,
         .blocks = {network.blocks.begin() + range.begin, network.blocks.begin() + range.end}};
@@ -227,7 +227,7 @@ struct HeldPlace {
 void add_to_device(const Job& job, const Layout& layout, NetworkId network,
                    const Architecture& architecture, const HeldPlace& place,
                    MemoryEstimate& memory) {
-  const std::optional<int> chunk = place.group.chunk_of(place.worker);
+  const std::optional<ChunkIndex> chunk = place.group.chunk_of(place.worker);
   if (!chunk) {
     return;
   }

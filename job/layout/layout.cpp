@@ -127,18 +127,18 @@ MicrobatchRange NetworkGroup::range_of(int worker) const {
                                 : ranges[static_cast<std::size_t>(found - workers.begin())];
 }
 
-std::optional<int> NetworkGroup::chunk_of(int worker) const {
+std::optional<ChunkIndex> NetworkGroup::chunk_of(int worker) const {
   const auto found = find_in(workers, worker);
   if (found == workers.end()) {
     return std::nullopt;
   }
-  return static_cast<int>(found - workers.begin()) * num_chunks() /
-         static_cast<int>(workers.size());
+  return ChunkIndex(static_cast<int>(found - workers.begin()) * num_chunks() /
+                    static_cast<int>(workers.size()));
 }
 
-int NetworkGroup::worker_of(int microbatch, int chunk) const {
+int NetworkGroup::worker_of(int microbatch, ChunkIndex chunk) const {
   const auto copies = static_cast<std::ptrdiff_t>(workers.size()) / num_chunks();
-  const auto begin = ranges.begin() + copies * chunk;
+  const auto begin = ranges.begin() + copies * chunk.value();
   const auto found = std::find_if(begin, begin + copies, [microbatch](MicrobatchRange range) {
     return range.contains({microbatch, microbatch + 1});
   });
@@ -149,12 +149,12 @@ int NetworkGroup::worker_of(int microbatch, int chunk) const {
   return workers[static_cast<std::size_t>(found - ranges.begin())];
 }
 
-NetworkGroup NetworkGroup::group_of(int chunk) const {
+NetworkGroup NetworkGroup::group_of(ChunkIndex chunk) const {
   const auto copies = static_cast<std::ptrdiff_t>(workers.size()) / num_chunks();
-  const std::ptrdiff_t begin = copies * chunk;
+  const std::ptrdiff_t begin = copies * chunk.value();
   return {.workers = {workers.begin() + begin, workers.begin() + begin + copies},
           .ranges = {ranges.begin() + begin, ranges.begin() + begin + copies},
-          .chunks = {chunks[static_cast<std::size_t>(chunk)]}};
+          .chunks = {chunks[chunk.place()]}};
 }
 
 int Layout::num_workers() const {
@@ -206,9 +206,9 @@ std::string Layout::held_by(int worker, const PerNetwork<std::string>& names) co
   for (const NetworkId network : ids()) {
     const NetworkGroup& group = (*this)[network];
     if (const auto chunk = group.chunk_of(worker)) {
-      held.push_back(group.is_cut()
-                         ? fmt::format("{} {}/{}", names[network], *chunk + 1, group.num_chunks())
-                         : names[network]);
+      held.push_back(group.is_cut() ? fmt::format("{} {}/{}", names[network], chunk->value() + 1,
+                                                  group.num_chunks())
+                                    : names[network]);
     }
   }
   return fmt::format("{}", fmt::join(held, ", "));

@@ -28,11 +28,11 @@ struct NetworkGroup {
   /// Returns the micro-batches of `worker`; empty if it is no member.
   [[nodiscard]] MicrobatchRange range_of(int worker) const;
   /// Returns the chunk that `worker` holds; nothing if it is no member.
-  [[nodiscard]] std::optional<int> chunk_of(int worker) const;
+  [[nodiscard]] std::optional<ChunkIndex> chunk_of(int worker) const;
   /// Returns the worker that applies the chunk for `microbatch`.
-  [[nodiscard]] int worker_of(int microbatch, int chunk = 0) const;
+  [[nodiscard]] int worker_of(int microbatch, ChunkIndex chunk = {}) const;
   /// Returns the workers that hold the chunk, as a group of its own.
-  [[nodiscard]] NetworkGroup group_of(int chunk) const;
+  [[nodiscard]] NetworkGroup group_of(ChunkIndex chunk) const;
   bool operator==(const NetworkGroup&) const = default;
 };
 

@@ -54,8 +54,8 @@ std::string heading_of(const Layout& layout, int worker, const PerNetwork<std::s
     text.append(before).append(names[network]);
     before = "; ";
     if (group.is_cut()) {
-      const BlockRange blocks = group.chunks[static_cast<std::size_t>(*chunk)];
-      text.append(" chunk ").append(std::to_string(*chunk));
+      const BlockRange blocks = group.chunks[chunk->place()];
+      text.append(" chunk ").append(std::to_string(chunk->value()));
       text.append(" of ").append(std::to_string(group.num_chunks()));
       text.append(" (blocks ").append(span_text(blocks.begin, blocks.end)).append(")");
     }

@@ -69,10 +69,10 @@ Key key_of(const Phase& phase, const Item& item) {
   ChunkId chunk_id;
   bool adds = true;
   if (const auto* application = std::get_if<Application>(&node)) {
-    chunk_id = {application->network, application->part ? application->part->chunk : 0};
+    chunk_id = {application->network, application->part ? application->part->chunk : ChunkIndex()};
   } else {
     const auto& penalty = std::get<Penalty>(node);
-    chunk_id = {penalty.network, penalty.part ? penalty.part->chunk : 0};
+    chunk_id = {penalty.network, penalty.part ? penalty.part->chunk : ChunkIndex()};
     adds = !penalty.part || penalty.part->goes_forward;
   }
   return adds && trains(phase, chunk_id.network)

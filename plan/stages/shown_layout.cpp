@@ -42,13 +42,13 @@ ShownLayout::ShownLayout(const PlanInput& input, const Candidate& candidate, int
       workers_on_(workers_by_node(places_)) {
   for (const NetworkId network : staged_.layout.ids()) {
     holders_.add({});
-    for (int chunk = 0; chunk < staged_.layout[network].num_chunks(); ++chunk) {
+    for (ChunkIndex chunk; chunk.value() < staged_.layout[network].num_chunks(); ++chunk) {
       add_holders(network, chunk);
     }
   }
 }
 
-void ShownLayout::add_holders(NetworkId network, int chunk) {
+void ShownLayout::add_holders(NetworkId network, ChunkIndex chunk) {
   const NetworkGroup& all = staged_.layout[network];
   const std::vector<int> shown = all.group_of(chunk).workers;
   const auto count = static_cast<int>(is_row_ ? static_cast<std::size_t>(copies_) : shown.size());
@@ -62,8 +62,8 @@ void ShownLayout::add_holders(NetworkId network, int chunk) {
     members.back().range = microbatch_range(microbatches, count, i);
   }
   const BlockCosts& costs = input_.costs.blocks();
-  const BlockRange blocks = all.is_cut() ? all.chunks[static_cast<std::size_t>(chunk)]
-                                         : BlockRange{0, costs.num_blocks(network)};
+  const BlockRange blocks =
+      all.is_cut() ? all.chunks[chunk.place()] : BlockRange{0, costs.num_blocks(network)};
   holders_[network].push_back({.blocks = blocks,
                                .share = all.is_cut() ? costs.share_of(network, blocks) : 1.0,
                                .group = {input_.cluster, std::move(members), microbatches}});
@@ -74,8 +74,8 @@ const WorkerPlace& ShownLayout::place(int worker) const {
 }
 
 const ShownLayout::Holders* ShownLayout::holders_of(NetworkId network, int worker) const {
-  const std::optional<int> chunk = staged_.layout[network].chunk_of(worker);
-  return chunk ? &holders_[network][static_cast<std::size_t>(*chunk)] : nullptr;
+  const std::optional<ChunkIndex> chunk = staged_.layout[network].chunk_of(worker);
+  return chunk ? &holders_[network][chunk->place()] : nullptr;
 }
 
 ExchangeMember ShownLayout::member_of(const Holders& holders, int worker) const {
@@ -113,7 +113,7 @@ ExchangePart ShownLayout::part_of(NetworkId network, int worker) const {
                       : costs.buckets(network)},
       member, device_of(worker), is_row_ ? 1 : member.host_workers);
   constexpr int kChunks = 1 << 16;
-  part.group = static_cast<int>(network) * kChunks + *group.chunk_of(worker);
+  part.group = static_cast<int>(network) * kChunks + group.chunk_of(worker)->value();
   return part;
 }
 

@@ -39,7 +39,7 @@ class ShownLayout {
     double share = 1.0;  ///< of the network's weights
     ExchangeGroup group;
   };
-  void add_holders(NetworkId network, int chunk);
+  void add_holders(NetworkId network, ChunkIndex chunk);
   /// Returns the holders of `network` or of its chunk on shown worker `worker`; null: none there.
   [[nodiscard]] const Holders* holders_of(NetworkId network, int worker) const;
   [[nodiscard]] ExchangeMember member_of(const Holders& holders, int worker) const;

@@ -63,8 +63,8 @@ std::vector<comm::ElementRange> chunk_parts(gan::Network& network, const comm::A
   if (!setup.group.is_cut()) {
     return {{0, layout.size()}};
   }
-  const auto chunk = static_cast<std::size_t>(setup.group.chunk_of(setup.worker).value_or(0));
-  return parts_of(network, layout, setup.group.chunks[chunk]);
+  const ChunkIndex chunk = setup.group.chunk_of(setup.worker).value_or(ChunkIndex());
+  return parts_of(network, layout, setup.group.chunks[chunk.place()]);
 }
 
 std::vector<comm::ElementRange> own_parts(gan::Network& network, const comm::ArenaLayout& layout,
@@ -98,7 +98,7 @@ comm::BucketPlan world_plan_of(gan::Network& network, const comm::ArenaLayout& l
                                const NetworkStateSetup& setup, const comm::BucketPlan& own) {
   if (setup.group.is_cut()) {
     std::vector<comm::BucketPlan> chunks;
-    for (int chunk = 0; chunk < setup.group.num_chunks(); ++chunk) {
+    for (ChunkIndex chunk; chunk.value() < setup.group.num_chunks(); ++chunk) {
       const NetworkGroup group = setup.group.group_of(chunk);
       chunks.push_back(plan_of(layout, setup, parts_of(network, layout, group.chunks.front()))
                            .among(group.workers, setup.num_workers));

@@ -19,7 +19,7 @@ std::vector<int> of_group(const std::vector<int>& by_worker, const NetworkGroup&
 
 }  // namespace
 
-GroupSetups::Group::Group(const ExchangeSetup& world, const NetworkGroup& network, int chunk)
+GroupSetups::Group::Group(const ExchangeSetup& world, const NetworkGroup& network, ChunkIndex chunk)
     : Group(world, network.group_of(chunk)) {
   if (network.is_cut()) {
     setup.whole = {.transport = &world.transport, .workers = network.workers};

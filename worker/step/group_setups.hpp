@@ -27,7 +27,7 @@ class GroupSetups {
     comm::HostGroup host;
     ExchangeSetup setup;
     /// @param chunk  of `network`, shared by the group
-    Group(const ExchangeSetup& world, const NetworkGroup& network, int chunk);
+    Group(const ExchangeSetup& world, const NetworkGroup& network, ChunkIndex chunk);
 
    private:
     Group(const ExchangeSetup& world, const NetworkGroup& group);

@@ -92,12 +92,12 @@ TEST(NetworkGroups, OfCutNetworksHaveEachChunkOnAsManyWorkers) {
   EXPECT_TRUE(groups.is_apart());
   const NetworkGroup& group = groups[job.id_of("generator")];
   EXPECT_EQ(group.num_chunks(), 2);
-  EXPECT_EQ(group.chunk_of(1), 0);
-  EXPECT_EQ(group.chunk_of(2), 1);
+  EXPECT_EQ(group.chunk_of(1), ChunkIndex(0));
+  EXPECT_EQ(group.chunk_of(2), ChunkIndex(1));
   EXPECT_EQ(group.range_of(2), (MicrobatchRange{0, 3}));
-  EXPECT_EQ(group.worker_of(3, 0), 1);
-  EXPECT_EQ(group.worker_of(3, 1), 3);
-  EXPECT_THAT(group.group_of(1).workers, ElementsAre(2, 3));
+  EXPECT_EQ(group.worker_of(3, ChunkIndex(0)), 1);
+  EXPECT_EQ(group.worker_of(3, ChunkIndex(1)), 3);
+  EXPECT_THAT(group.group_of(ChunkIndex(1)).workers, ElementsAre(2, 3));
   EXPECT_EQ(group.chunks.front().end, group.chunks.back().begin);
 }
 
@@ -110,10 +110,11 @@ TEST(NetworkGroups, InAVHaveTheChunksOfOthersTheOtherWayRound) {
   const NetworkGroup& discriminator = groups[NetworkId{1}];
   EXPECT_THAT(generator.workers, ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(discriminator.workers, ElementsAre(2, 3, 0, 1));
-  EXPECT_EQ(discriminator.chunk_of(3), 0);
-  EXPECT_EQ(discriminator.chunk_of(0), 1);
+  EXPECT_EQ(discriminator.chunk_of(3), ChunkIndex(0));
+  EXPECT_EQ(discriminator.chunk_of(0), ChunkIndex(1));
   for (int microbatch = 0; microbatch < 6; ++microbatch) {  // generated images stay on their worker
-    EXPECT_EQ(generator.worker_of(microbatch, 1), discriminator.worker_of(microbatch, 0));
+    EXPECT_EQ(generator.worker_of(microbatch, ChunkIndex(1)),
+              discriminator.worker_of(microbatch, ChunkIndex(0)));
   }
   job.placement("discriminator").cuts = std::vector<int>{};
   EXPECT_THAT(resolve_layout(job, 4)[NetworkId{1}].workers, ElementsAre(0, 1, 2, 3));

@@ -64,7 +64,7 @@ TEST(CutPhases, MakeARowOfChunksOfEachApplication) {
   std::vector<int> chunks;
   for (const Node& node : fakes.nodes) {
     if (const auto* application = std::get_if<Application>(&node)) {
-      chunks.push_back(application->part->chunk);
+      chunks.push_back(application->part->chunk.value());
     }
   }
   EXPECT_THAT(chunks, ElementsAre(0, 1, 0, 1));
@@ -77,13 +77,13 @@ TEST(BackwardSegments, AreTheChunksFromTheLossOn) {
   const auto layout = resolve_layout(job, 2);
   const auto trained = backward_segments(phases[0], layout);
   ASSERT_EQ(trained.size(), 2U);
-  EXPECT_THAT(trained[0].trained, ElementsAre(ChunkId{NetworkId{1}, 1}));
-  EXPECT_THAT(trained[1].trained, ElementsAre(ChunkId{NetworkId{1}, 0}));
+  EXPECT_THAT(trained[0].trained, ElementsAre(ChunkId{NetworkId{1}, ChunkIndex(1)}));
+  EXPECT_THAT(trained[1].trained, ElementsAre(ChunkId{NetworkId{1}, ChunkIndex(0)}));
   EXPECT_EQ(trained[0].items.size(), 2U);
   const auto through = backward_segments(phases[1], layout);
   ASSERT_EQ(through.size(), 4U);
   EXPECT_TRUE(through[0].trained.empty());
-  EXPECT_THAT(through[3].trained, ElementsAre(ChunkId{NetworkId{0}, 0}));
+  EXPECT_THAT(through[3].trained, ElementsAre(ChunkId{NetworkId{0}, ChunkIndex(0)}));
 }
 
 TEST(StageSchedule, OfTheFirstWorkerGoesThroughItsChunks) {
@@ -253,7 +253,7 @@ std::vector<std::string> parts_of(const Pass& pass) {
   for (const Node& node : pass.nodes) {
     if (const auto* penalty = std::get_if<Penalty>(&node); penalty != nullptr && penalty->part) {
       const PenaltyPart& part = *penalty->part;
-      parts.push_back(std::to_string(part.chunk) + (part.goes_forward ? " forward" : "") +
+      parts.push_back(std::to_string(part.chunk.value()) + (part.goes_forward ? " forward" : "") +
                       (part.goes_back ? " back" : "") + (part.is_measured ? " measured" : ""));
     }
   }
@@ -270,7 +270,7 @@ TEST(CutPhases, HaveAPenaltyGoUpTheChunksAndDownAgain) {
   EXPECT_TRUE(std::holds_alternative<Shown>(r1.nodes.back()));
   EXPECT_EQ(first_penalty(r1), static_cast<int>(r1.nodes.size()));  // all before the penalty
   const auto chunk_ids = chunk_ids_of(r1);
-  EXPECT_EQ(chunk_ids.back()->chunk, 2);  // with the losses of other passes
+  EXPECT_EQ(chunk_ids.back()->chunk, ChunkIndex(2));  // with the losses of other passes
 }
 
 TEST(BackwardSegments, OfAPenaltyGoForwardBeforeTheyGoBack) {
@@ -280,8 +280,8 @@ TEST(BackwardSegments, OfAPenaltyGoForwardBeforeTheyGoBack) {
   const auto segments = backward_segments(phases[0], resolve_layout(job, 2));
   ASSERT_EQ(segments.size(), 3U);
   EXPECT_TRUE(segments[0].trained.empty());  // the third sweep through the first chunk
-  EXPECT_THAT(segments[1].trained, ElementsAre(ChunkId{NetworkId{1}, 1}));
-  EXPECT_THAT(segments[2].trained, ElementsAre(ChunkId{NetworkId{1}, 0}));
+  EXPECT_THAT(segments[1].trained, ElementsAre(ChunkId{NetworkId{1}, ChunkIndex(1)}));
+  EXPECT_THAT(segments[2].trained, ElementsAre(ChunkId{NetworkId{1}, ChunkIndex(0)}));
   EXPECT_EQ(segments[2].items.size(), 3U);  // real, fake, the fourth sweep
 }
 

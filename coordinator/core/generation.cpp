@@ -216,7 +216,7 @@ Effects Generation::save_failed(std::int64_t step, const std::string& reason) {
 }
 
 void Generation::complain(Rank rank, const messages::Stop& stop, TimePoint now) {
-  const bool is_known = stop.accused.value() <= settings_.num_workers;
+  const bool is_known = membership_.has(stop.accused);
   blame_.add({.rank = rank, .accused = is_known ? stop.accused : Rank(), .reason = stop.reason},
              now);
 }

@@ -99,7 +99,6 @@ class Membership {
   [[nodiscard]] std::vector<ArithmeticOfRank> arithmetics() const;
   [[nodiscard]] std::int64_t epoch() const { return epoch_; }
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
-  /// All ranks, 1..W.
   [[nodiscard]] std::vector<Rank> ranks() const;
   [[nodiscard]] bool has(Rank rank) const { return worker_of(rank).place() < members_.size(); }
   /// @pre has(rank)

@@ -21,6 +21,8 @@ endif()
 set(GANGWAY_SHARE_DIR "${CMAKE_INSTALL_DATADIR}/gangway")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/share/" DESTINATION "${GANGWAY_SHARE_DIR}"
   PATTERN __pycache__ EXCLUDE PATTERN "*.egg-info" EXCLUDE)
+install(FILES "${PROJECT_SOURCE_DIR}/share/completions/gangway.bash" RENAME gangway
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${GANGWAY_SHARE_DIR}")
 
 if(GANGWAY_WITH_TORCH)

@@ -36,3 +36,9 @@ fail() {
 
 # free_kib PATH: KiB that the file system of PATH has left.
 free_kib() { df -Pk -- "$1" | awk 'NR == 2 { print $4 }'; }
+
+# path_line: says how gangway gets on PATH, unless it is there.
+path_line() {
+  [ "$(readlink -f "$(command -v gangway)")" = "$root/build/release/bin/gangway" ] ||
+    printf '%-8s%-22s%s\n' PATH gangway ". .venv/bin/activate, or for every shell ./launch/setup link"
+}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "job/file/reference_page.hpp"
 
-#include <vector>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -27,6 +28,10 @@ generator:     {optimizer: {adam: {lr: 2e-4, betas: [0.5, 0.999]}}, ema_kimg: 10
 discriminator: {optimizer: {adam: {lr: 2e-4, betas: [0.5, 0.999]}}, steps: 1}
 checkpoint: {every_kimg: 10, keep: 3}
 ```
+)";
+
+constexpr const char* kReading = R"(
+## How a job is read
 
 **Precedence.** Defaults < file < environment < command line. A key on the command line is `training.kimg=80`, in the
 environment `GANGWAY_TRAINING_KIMG=80`: capitals, and `_` for the dot. Values are read as YAML, so
@@ -44,43 +49,64 @@ same bits. All other keys belong to the job's fingerprint, which a checkpoint ca
 belongs to the fingerprint if a schedule ends at it (docs/training.md).
 
 **What is checked.** Everything is checked before anything starts; all problems are listed at once with line and column.
+A file has at most {} KiB, {} levels and {} words, is UTF-8 without NUL bytes and one document, and has no
+anchors, aliases, tags or keys given twice.
 )";
 
-constexpr const char* kSchemaLimits =
-    "A file has at most {} KiB, {} levels and {} words, is UTF-8 without NUL bytes and one "
-    "document, and has no\n"
-    "anchors, aliases, tags or keys given twice.\n";
+/// The keys that most jobs set, for the page's first table.
+constexpr std::string_view kUsualKeys =
+    " model.family model.resolution model.width model.latent model.channels model.classes "
+    "model.generator model.discriminator data.source data.mirror data.threads data.cache "
+    "training.recipe training.step training.kimg training.batch training.microbatches "
+    "training.seed training.loss training.gradient_penalty training.r1.gamma training.r1.interval "
+    "training.augment.policy generator.optimizer.adam.lr generator.optimizer.adam.betas "
+    "generator.schedule.decay generator.ema_kimg discriminator.optimizer.adam.lr "
+    "discriminator.optimizer.adam.betas discriminator.steps numerics.device numerics.precision "
+    "layout.data layout.stages checkpoint.every_kimg checkpoint.keep checkpoint.keep_best "
+    "evaluation.metrics output.tick_kimg output.pictures_kimg ";
 
 std::string table_row(const Key& key) {
   const std::string mark = key.changes_weights ? "" : " *";
   const std::string unit = key.unit.empty() ? "" : ", " + key.unit;
-  if (key.is_variant) {
-    return fmt::format("| `{}` | {} | | {} | {} |\n", key.path, key.type, key.allowed,
-                       key.description);
-  }
-  return fmt::format("| `{}`{} | {}{} | {} | {} | {} |\n", key.path, mark, key.type, unit,
-                     default_of(key), key.allowed, key.description);
+  const std::string initial = key.is_variant ? "" : default_of(key) + " ";
+  return fmt::format("| `{}`{} | {}{} | {}| {} | {} |\n", key.path, mark, key.type, unit, initial,
+                     key.allowed, key.description);
 }
 
 }  // namespace
 
 std::string reference_page() {
-  std::string page = kIntroduction;
-  page += fmt::format(fmt::runtime(kSchemaLimits), kYamlLimitBytes / 1024, kYamlLimitDepth,
-                      kYamlLimitValues);
+  std::string usual =
+      "\n## The keys that most jobs set\n\n| key | what it is | default |\n|---|---|---|\n";
+  std::string all =
+      fmt::format(kReading, kYamlLimitBytes / 1024, kYamlLimitDepth, kYamlLimitValues);
   std::string section;
   for (const Key& key : key_table()) {
     const std::string own = key.path.substr(0, key.path.find('.'));
     if (own != section) {
       section = own;
-      page += fmt::format(
+      all += fmt::format(
           "\n## {}\n\n| key | type | default | allowed | what it is |\n|---|---|---|---|---|\n",
           section);
     }
-    page += table_row(key);
+    all += table_row(key);
+    if (kUsualKeys.find(' ' + key.path + ' ') != std::string_view::npos) {
+      const std::size_t end = key.description.find_first_of(":;");
+      usual += fmt::format("| [`{}`](#{}) | {} | {} |\n", key.path, own,
+                           key.description.substr(0, end), default_of(key));
+    }
   }
-  page += "\n## Families\n\n" + family_docs() + "\n## Recipes\n\n" + recipe_docs() +
-          "\n## Rules between keys\n\n";
+  std::string page = kIntroduction + usual + all + "
+## Families
+
+" + family_docs() +
+                     "
+## Recipes
+
+" + recipe_docs() + "
+## Rules between keys
+
+";
   for (const Rule& rule : job_rules()) {
     page += fmt::format("- {}\n", rule.statement);
   }

@@ -40,10 +40,13 @@ void add_run_command(CLI::App& app, CommandLine& line) {
   run->add_option("-n,--workers", options->workers,
                   "Workers; default: layout.data, else as many as cores and micro-batches allow")
       ->check(kPositiveNumber);
-  run->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
   run->add_option("--run", options->run_name,
                   "Name of the run; given again, the run resumes. Default: the job file's name")
       ->take_last();
+  run->add_flag(
+      "--dry-run", options->dry_run,
+      "Open the data, print the resolved job, the placement and the memory needed, and end");
+  run->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
   add_resume(*run, options->resume);
   run->add_option("--hostfile", options->hostfile, "Hosts, as 'node-a slots=8', for Open MPI");
   run->add_option("--lifeline-port", options->lifeline_port,
@@ -61,9 +64,6 @@ void add_run_command(CLI::App& app, CommandLine& line) {
          "(docs/planning.md)")
       ->type_name("PROFILE.json");
   run->add_flag("--verbose", options->verbose, "Print mpirun's command");
-  run->add_flag(
-      "--dry-run", options->dry_run,
-      "Open the data, print the resolved job, the placement and the memory needed, and end");
   run->add_flag("--fit", options->fit,
                 "Measure in a few steps how much memory the job needs on this machine, say whether "
                 "it fits, and end (docs/memory.md)");

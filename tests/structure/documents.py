@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Checks that files named in documents and comments exist (links, paths), and that comments name no
-file outside the project. A link [`Class::function`](file.hpp) must name a file with that word.
+file outside the project. A link [`Class::function`](file.hpp) must name a file with that word. Each page of docs/ has a
+place in the site (mkdocs.yml).
 
     documents.py [SOURCE_DIR]
 """
@@ -52,10 +53,17 @@ def missing_paths(root):
                     yield f"{document.relative_to(root)}:{number}: '{link}' has no '{word}'"
 
 
+def missing_in_site(root):
+    places = (root / "mkdocs.yml").read_text()
+    for page in sorted((root / "docs").glob("[!R]*.md")):
+        if f"- {page.name}\n" not in places:
+            yield f"mkdocs.yml: has no place for 'docs/{page.name}'"
+
+
 def main(arguments):
     root = Path(arguments[0] if arguments else Path(__file__).parents[2]).resolve()
-    missing = [*missing_paths(root), *missing_in_comments(root)]
-    print(*missing, f"{len(missing)} paths named in documents and comments are missing", sep="\n")
+    missing = [*missing_paths(root), *missing_in_comments(root), *missing_in_site(root)]
+    print(*missing, f"{len(missing)} paths named in documents and comments, or places of pages, are missing", sep="\n")
     return 1 if missing else 0
 
 

@@ -21,5 +21,14 @@ TEST(ReferencePage, NamesEveryKey) {
   }
 }
 
+TEST(ReferencePage, BeginsWithFortyKeys) {
+  const std::string page = reference_page();
+  int rows = 0;
+  for (auto at = page.find("\n| [`"); at != std::string::npos; at = page.find("\n| [`", at + 1)) {
+    ++rows;
+  }
+  EXPECT_EQ(rows, 40);
+}
+
 }  // namespace
 }  // namespace gangway

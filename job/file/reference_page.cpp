@@ -96,17 +96,8 @@ std::string reference_page() {
                            key.description.substr(0, end), default_of(key));
     }
   }
-  std::string page = kIntroduction + usual + all + "
-## Families
-
-" + family_docs() +
-                     "
-## Recipes
-
-" + recipe_docs() + "
-## Rules between keys
-
-";
+  std::string page = kIntroduction + usual + all + "\n## Families\n\n" + family_docs() +
+                     "\n## Recipes\n\n" + recipe_docs() + "\n## Rules between keys\n\n";
   for (const Rule& rule : job_rules()) {
     page += fmt::format("- {}\n", rule.statement);
   }

@@ -3,6 +3,7 @@
 # with another hash of them is refused (cmake/WriteInterface.cmake, job/library/shared_library.hpp).
 set(GANGWAY_INSTALLED_HEADERS
   base/errors.hpp
+  base/index.hpp
   gan/block.hpp
   gan/blocks/label_blocks.hpp
   gan/blocks/layer_block.hpp

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "base/index.hpp"
+#include "base/rank.hpp"
 
 namespace gangway::report {
 

@@ -9,7 +9,7 @@
 
 #include <spdlog/logger.h>
 
-#include "base/index.hpp"
+#include "base/rank.hpp"
 
 namespace gangway::report {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/index.hpp"
 #include "base/numbers/histogram.hpp"
+#include "base/rank.hpp"
 #include "run/messages/gauges.hpp"
 
 namespace gangway::report {

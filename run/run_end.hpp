@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/errors.hpp"
-#include "base/index.hpp"
+#include "base/rank.hpp"
 
 namespace gangway {
 

@@ -16,8 +16,8 @@
 #include <optional>
 #include <string>
 
-#include "base/index.hpp"
 #include "base/process_identity.hpp"
+#include "base/rank.hpp"
 
 namespace gangway {
 

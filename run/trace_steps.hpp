@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/index.hpp"
+#include "base/rank.hpp"
 
 namespace gangway {
 

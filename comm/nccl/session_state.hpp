@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/guarded.hpp"
-#include "base/index.hpp"
+#include "base/rank.hpp"
 #include "comm/cuda/cuda_handles.hpp"
 #include "comm/nccl/nccl_setup.hpp"
 #include "comm/transport/deadline.hpp"

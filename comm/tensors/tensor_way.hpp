@@ -10,7 +10,7 @@
 #include <memory>
 #include <span>
 
-#include "base/index.hpp"
+#include "base/rank.hpp"
 #include "comm/tensors/tensor_header.hpp"
 
 namespace gangway::comm {

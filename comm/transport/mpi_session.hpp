@@ -7,7 +7,7 @@
 
 #include <mpi.h>
 
-#include "base/index.hpp"
+#include "base/rank.hpp"
 
 namespace gangway::comm {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/errors.hpp"
-#include "base/index.hpp"
+#include "base/rank.hpp"
 
 namespace gangway::comm {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "base/index.hpp"
+#include "base/rank.hpp"
 #include "comm/transport/message_tag.hpp"
 
 namespace gangway::comm {

@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "base/index.hpp"
 #include "base/numbers/min_max_tracker.hpp"
+#include "base/rank.hpp"
 #include "base/time.hpp"
 
 namespace gangway::coordinator {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/index.hpp"
 #include "base/numbers/min_max_tracker.hpp"
+#include "base/rank.hpp"
 
 namespace gangway::coordinator {
 

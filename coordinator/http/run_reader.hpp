@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/index.hpp"
+#include "base/rank.hpp"
 #include "report/run_view/run_view.hpp"
 
 namespace gangway::coordinator {

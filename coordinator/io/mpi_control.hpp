@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/index.hpp"
+#include "base/rank.hpp"
 
 namespace gangway::comm {
 class MpiSession;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/index.hpp"
+#include "base/rank.hpp"
 
 namespace gangway::coordinator {
 

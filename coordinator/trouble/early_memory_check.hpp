@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "base/index.hpp"
+#include "base/rank.hpp"
 #include "run/messages/gauges.hpp"
 
 namespace gangway::coordinator {

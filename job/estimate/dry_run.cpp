@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "base/errors.hpp"
+#include "base/rank.hpp"
 #include "job/estimate/block_elements.hpp"
 #include "job/estimate/device_estimate.hpp"
 #include "job/estimate/device_sums.hpp"
@@ -103,8 +104,8 @@ std::string placement_table(const JobSpec& spec, int workers) {
     const std::string networks = groups.held_by(worker, spec.network_names());
     const std::string held = range.size() == 1 ? std::to_string(range.begin)
                                                : fmt::format("{}-{}", range.begin, range.end - 1);
-    text += fmt::format("  {:>4}  {:<11}  {}\n", worker + 1, networks.empty() ? "worker" : networks,
-                        held);
+    text += fmt::format("  {:>4}  {:<11}  {}\n", rank_of(WorkerIndex(worker)),
+                        networks.empty() ? "worker" : networks, held);
   }
   return text;
 }

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/errors.hpp"
+#include "base/rank.hpp"
 #include "base/units.hpp"
 #include "job/estimate/memory_ladder.hpp"
 #include "launch/fit/expected_memory.hpp"
@@ -115,10 +116,9 @@ std::string fit_text(const Fit& fit, const JobSpec& job, std::int64_t expected_b
   const auto workers = static_cast<int>(fit.peak_gib.size());
   const double estimate = static_cast<double>(expected_bytes) / kMebibyte;
   std::string text = fmt::format("  {:>4}  {:>10}  {:>10}\n", "rank", "peak", "estimate");
-  for (int worker = 0; worker < workers; ++worker) {
-    text += fmt::format("  {:>4}  {:>6.0f} MiB  {:>6.0f} MiB\n", worker + 1,
-                        fit.peak_gib[static_cast<std::size_t>(worker)] * kGibibyte / kMebibyte,
-                        estimate);
+  for (WorkerIndex worker; worker.place() < fit.peak_gib.size(); ++worker) {
+    text += fmt::format("  {:>4}  {:>6.0f} MiB  {:>6.0f} MiB\n", rank_of(worker),
+                        fit.peak_gib[worker.place()] * kGibibyte / kMebibyte, estimate);
   }
   if (fit.limit_gib <= 0.0) {
     return text + "no limit is known\n";

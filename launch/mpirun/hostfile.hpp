@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/index.hpp"
+#include "base/rank.hpp"
 
 namespace gangway::launch {
 

@@ -9,7 +9,7 @@
 
 #include <sys/types.h>
 
-#include "base/index.hpp"
+#include "base/rank.hpp"
 
 namespace gangway::launch {
 

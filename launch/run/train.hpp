@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/index.hpp"
+#include "base/rank.hpp"
 #include "launch/process/environment.hpp"
 #include "run/start_request.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "base/rank.hpp"
 #include "pipeline/lists/list_checks.hpp"
 #include "pipeline/lists/list_text.hpp"
 #include "plan/staged_job.hpp"
@@ -71,8 +72,9 @@ void write_schedule(const std::vector<std::string>& texts, const std::filesystem
     throw EnvironmentError(fmt::format("{}: {}; name a folder that can be made with --schedule",
                                        folder.string(), failed.message()));
   }
-  for (std::size_t worker = 0; worker < texts.size(); ++worker) {
-    write_file_atomically(folder / fmt::format("rank-{}.txt", worker + 1), texts[worker]);
+  for (WorkerIndex worker; worker.place() < texts.size(); ++worker) {
+    write_file_atomically(folder / fmt::format("rank-{}.txt", rank_of(worker)),
+                          texts[worker.place()]);
   }
   std::cout << fmt::format("Lists of {} worker{}: {}\n", texts.size(), texts.size() == 1 ? "" : "s",
                            folder.string())

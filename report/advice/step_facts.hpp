@@ -11,7 +11,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "base/index.hpp"
+#include "base/rank.hpp"
 
 namespace gangway::report {
 

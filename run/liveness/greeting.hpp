@@ -11,7 +11,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "base/index.hpp"
+#include "base/rank.hpp"
 
 namespace gangway {
 

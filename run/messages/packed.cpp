@@ -75,8 +75,8 @@ PackedSnapshot packed(const WholeSnapshot& snapshot) {
   const std::vector<WorkerIndex>* before = nullptr;
   for (const std::vector<WorkerIndex>& workers : snapshot.holders) {
     if (before == nullptr || *before != workers) {
-      std::vector<int> numbers;
-      std::ranges::transform(workers, std::back_inserter(numbers), &WorkerIndex::value);
+      std::vector<int> numbers(workers.size());
+      std::ranges::transform(workers, numbers.begin(), &WorkerIndex::value);
       result.holders.push_back({.parts = 0, .workers = runs_of(numbers, 1)});
     }
     ++result.holders.back().parts;
@@ -95,7 +95,8 @@ WholeSnapshot unpacked(const PackedSnapshot& packed) {
     if (numbers > 64 * std::size_t{kMostInRuns}) {
       throw InvariantError(fmt::format("{} parts", some.parts));
     }
-    snapshot.holders.insert(snapshot.holders.end(), static_cast<std::size_t>(some.parts), workers);
+    snapshot.holders.insert(snapshot.holders.end(), static_cast<std::size_t>(some.parts),
+                            {workers.begin(), workers.end()});
   }
   return snapshot;
 }

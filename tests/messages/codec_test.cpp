@@ -30,6 +30,14 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 // Umlauts, a zero byte and invalid UTF-8, because file names may have any bytes.
 const std::string kText = std::string("Größe 七 \n") + '\0' + "\xff\xfe";
 
+WholeSnapshot whole(const SnapshotId& id, const std::vector<std::vector<int>>& holders) {
+  WholeSnapshot snapshot{.id = id, .holders = {}};
+  for (const std::vector<int>& workers : holders) {
+    snapshot.holders.emplace_back(workers.begin(), workers.end());
+  }
+  return snapshot;
+}
+
 // Each kind has one empty message, and one or more with unusual values.
 
 std::vector<Message> samples_of_a_start() {
@@ -64,13 +72,7 @@ std::vector<Message> samples_of_a_start() {
                           {.of = {kHuge, kHuge, kHuge, kMany}, .worker = kMany - 1}}},
       Begin{},
       Begin{.attempt = kHuge, .step = kHuge, .checkpoint = kText},
-      Begin{.attempt = 1,
-            .step = 8,
-            .snapshot =
-                WholeSnapshot{.id = id,
-                              .holders = {{WorkerIndex(0), WorkerIndex(2)},
-                                          {WorkerIndex(1)},
-                                          {WorkerIndex(0), WorkerIndex(1), WorkerIndex(kMany)}}}},
+      Begin{.attempt = 1, .step = 8, .snapshot = whole(id, {{0, 2}, {1}, {0, 1, kMany}})},
       Loading{},
       Loading{.bytes = kHugest, .total = kHugest},
       Unloadable{},
@@ -294,11 +296,7 @@ struct Refused {
 TEST(Codec, RefusesNumbersThatCannotBe) {
   const SnapshotId id{.step = 8, .num_workers = 2};
   const auto snapshot = [&](const std::vector<std::vector<int>>& holders) {
-    Begin begin{.step = 8, .snapshot = WholeSnapshot{id, {}}};
-    for (const std::vector<int>& workers : holders) {
-      begin.snapshot->holders.emplace_back(workers.begin(), workers.end());
-    }
-    return begin;
+    return Begin{.step = 8, .snapshot = whole(id, holders)};
   };
   const auto shared = [](std::vector<MicrobatchRange> ranges, std::vector<int> workers = {0, 1}) {
     return Welcome{.layout = {{.workers = std::move(workers), .ranges = std::move(ranges)}}};
@@ -322,8 +320,7 @@ TEST(Codec, RefusesNumbersThatCannotBe) {
       {snapshot({{0}, {1, 0}}), "a part held by the ranks [2, 1]"},
       {snapshot({{0, 0}, {1}}), "a part held by the ranks [1, 1]"},
       {snapshot({{-1, 0}, {1}}), "the number -1"},
-      {Begin{.step = 7, .snapshot = WholeSnapshot{id, {{WorkerIndex(0)}, {WorkerIndex(1)}}}},
-       "step 7 of another snapshot"},
+      {Begin{.step = 7, .snapshot = whole(id, {{0}, {1}})}, "step 7 of another snapshot"},
       {Unloadable{.part = -2}, "the number -2"},
       {Unloadable{.holder = WorkerIndex(-1)}, "the number -1"},
       {Ready{.parameters = {3, -1}}, "the number -1"},

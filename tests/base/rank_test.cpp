@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/index.hpp"
+#include "base/rank.hpp"
 
 #include <set>
 #include <type_traits>
@@ -14,12 +14,12 @@ static_assert(!std::is_convertible_v<int, Rank> && !std::is_convertible_v<Rank, 
 static_assert(!std::is_constructible_v<Rank, WorkerIndex>);
 static_assert(!std::is_constructible_v<WorkerIndex, Rank>);
 
-TEST(Index, ConvertsARankIntoItsWorkerAndBack) {
+TEST(Rank, ConvertsARankIntoItsWorkerAndBack) {
   EXPECT_EQ(rank_of(WorkerIndex(0)), Rank(1));
   EXPECT_EQ(worker_of(Rank(3)), WorkerIndex(2));
 }
 
-TEST(Index, IsWrittenAsItsNumber) {
+TEST(Rank, IsWrittenAsItsNumber) {
   EXPECT_EQ(fmt::format("rank-{:04}", Rank(3)), "rank-0003");
   const nlohmann::json json = {{"lost", Rank(4)}, {"drained", std::set{Rank(2), Rank(1)}}};
   EXPECT_EQ(json.dump(), R"({"drained":[1,2],"lost":4})");

@@ -2,7 +2,7 @@
 # cmake -DROOT=checkout -DSETTINGS="compiler and options" -DOUTPUT=build_id.cpp -P WriteBuildId.cmake
 # Writes the id of a build (base/build_id.hpp): a hash of every source that a program may use, and
 # of the compile options. Runs at build time; OUTPUT.d tells Ninja what it has read.
-set(folders base bench/store checkpoint cmake comm coordinator data gan job launch pipeline plan report run worker)
+set(folders base bench/store checkpoint cmake comm coordinator data gan job launch pipeline plan python report run worker)
 set(patterns "")
 foreach(folder IN LISTS folders)
   foreach(ending IN ITEMS hpp cpp h cu cuh proto cmake txt in)

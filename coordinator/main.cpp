@@ -201,7 +201,7 @@ int smoke_test() {
   constexpr std::chrono::seconds kLimit{20};
   comm::MpiSession session;
   MpiControl mpi(session);
-  mpi.send({(session.rank() + 1) % session.size()}, "hello");
+  mpi.send({Rank((session.rank().value() + 1) % session.size())}, "hello");
   const auto end = std::chrono::steady_clock::now() + kLimit;
   while (!mpi.poll()) {
     if (std::chrono::steady_clock::now() > end) {

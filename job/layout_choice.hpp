@@ -47,7 +47,7 @@ enum class StagePlacement {
 
 /// Placement of one network.
 struct NetworkPlacement {
-  std::vector<int> workers;  ///< layout.NETWORK: its holders, ascending; empty: all
+  std::vector<int> workers;  ///< layout.NETWORK less 1: its holders, ascending; empty: all
   /// layout.cuts.NETWORK: the blocks before which it is cut, ascending; nothing: layout.stages
   /// decides.
   std::optional<std::vector<int>> cuts;
@@ -73,7 +73,7 @@ struct Execution {
   GraphChoice cuda_graph = GraphChoice::kAuto;                  ///< numerics.cuda_graph
   MixedProcessors mixed_processors = MixedProcessors::kRefuse;  ///< numerics.mixed_processors
   /// Python environment of the user's networks: its folder, or the interpreter in it. Empty: auto
-  /// (gan/python/python_library.hpp).
+  /// (python/open/python_library.hpp).
   std::string python = {};
   bool operator==(const Execution&) const = default;
 };

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "job/augmentation.hpp"
@@ -71,6 +72,15 @@ struct ModuleFile : HashedFile {
   std::string arguments = {};     ///< of the constructor: a JSON map sorted by name; empty: none
   std::optional<std::int64_t> num_parameters = {};  ///< known once the class is made; not a key
   [[nodiscard]] bool is_python() const { return !file.empty(); }
+  /// Returns the class alone, without inputs and outputs.
+  [[nodiscard]] PythonSpec python_spec(std::string key, std::uint64_t seed) const {
+    return {.key = std::move(key),
+            .file = file,
+            .hash = hash,
+            .python_class = python_class,
+            .arguments = arguments,
+            .seed = seed};
+  }
   bool operator==(const ModuleFile&) const = default;
 };
 
@@ -230,7 +240,8 @@ struct TrainingSpec {
   DivergenceSpec divergence;
   PlateauSpec plateau;
   ModuleFile step;  ///< the user's step, which replaces the recipe's phases; empty: none
-  /// Facts of `step`; gan::open_python fills them in (gan/python/python_library.hpp). Not a key.
+  /// Facts of `step`; python::open_python fills them in (python/open/python_library.hpp). Not a
+  /// key.
   OwnStepFacts own = {};
   bool operator==(const TrainingSpec&) const = default;
 };

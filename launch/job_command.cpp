@@ -43,7 +43,8 @@ JobSources sources_at(const fs::path& place) {
           .text = checkpoint::read_manifest(folder).job_yaml,
           .run = run,
           .origin = manifest,
-          .may_name_hosts = true};
+          .may_name_hosts = true,
+          .is_stored = true};
 }
 
 /// Returns the size of the job's checkpoints, which is the same for every layout.
@@ -63,7 +64,7 @@ nlohmann::ordered_json memory_of(const JobSpec& spec, int workers) {
           {"total", memory.total_bytes()}};
 }
 
-/// Lists each worker's networks and micro-batches [begin, end).
+/// Lists each network's ranks and their micro-batches [begin, end).
 nlohmann::ordered_json layout_of(const JobSpec& spec, int workers) {
   const Layout layout = resolve_layout(spec, workers);
   nlohmann::ordered_json document;
@@ -73,8 +74,10 @@ nlohmann::ordered_json layout_of(const JobSpec& spec, int workers) {
     for (const MicrobatchRange range : group.ranges) {
       ranges.push_back({range.begin, range.end});
     }
+    std::vector<int> ranks = group.workers;
+    std::ranges::for_each(ranks, [](int& rank) { ++rank; });
     document[spec.networks[network].name] = {
-        {"workers", group.workers}, {"microbatches", ranges}, {"chunks", group.num_chunks()}};
+        {"ranks", ranks}, {"microbatches", ranges}, {"chunks", group.num_chunks()}};
   }
   return document;
 }

@@ -23,6 +23,7 @@ enum class Operation {
   kReceive,          ///< from the worker that made them
   kSendGradient,     ///< this worker's gradient, to the worker that made the tensor
   kReceiveGradient,  ///< a taker's gradient, on the worker that made the tensor
+  kPlay,             ///< replays a recorded stretch of instructions (pipeline/recorded_list.hpp)
 };
 
 /// The part of a backward that an instruction computes.
@@ -49,6 +50,7 @@ struct Instruction {
   /// For kForward, kRecompute and kBackward: the forward's activations are dropped, and the node's
   /// kRecompute makes them again before its backward (layout.recompute).
   bool is_recomputed = false;
+  int stretch = -1;  ///< for kPlay: index into RecordedList::stretches
   friend bool operator==(const Instruction&, const Instruction&) = default;
 
   [[nodiscard]] bool is_send() const {

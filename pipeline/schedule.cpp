@@ -85,15 +85,18 @@ std::vector<Instruction> with_updates_marked(const std::vector<Phase>& phases,
 
 std::string describe(const Instruction& instruction, const PerNetwork<std::string>& networks) {
   static constexpr std::array kOperations = {
-      "open leaf of", "forward",       "backward",      "penalty forward", "penalty backward",
-      "recompute",    "close leaf of", "arm",           "reduce",          "await",
-      "send",         "receive",       "send gradient", "receive gradient"};
+      "open leaf of", "forward",       "backward",      "penalty forward",  "penalty backward",
+      "recompute",    "close leaf of", "arm",           "reduce",           "await",
+      "send",         "receive",       "send gradient", "receive gradient", "play"};
   std::string text = kOperations.at(static_cast<std::size_t>(instruction.operation));
+  if (instruction.operation == Operation::kPlay) {
+    return text + " recording " + std::to_string(instruction.stretch);
+  }
   text += instruction.part == BackwardPart::kInputs    ? " to inputs of"
           : instruction.part == BackwardPart::kWeights ? " to weights of"
                                                        : "";
   text += " " + (instruction.peer < 0 ? networks[instruction.network]
-                                      : "worker " + std::to_string(instruction.peer));
+                                      : "rank " + std::to_string(instruction.peer + 1));
   if (instruction.microbatch >= 0) {
     text += " pass " + std::to_string(instruction.pass) + " micro-batch " +
             std::to_string(instruction.microbatch);

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "job/estimate/device_estimate.hpp"
+#include "pipeline/recorded_list.hpp"
 #include "pipeline/stages/stage_schedule.hpp"
-#include "pipeline/unarmed.hpp"
 #include "plan/exchange.hpp"
 
 namespace gangway::plan {

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Exports the functions of libgangway-python.so to its loader (gan/python/python_library.hpp).
+// Exports the functions of libgangway-python.so to its loader (python/open/python_library.hpp).
 #include <exception>
 #include <memory>
 #include <string>
 
 #include <torch/csrc/Exceptions.h>
 
-#include "gan/python/python_library.hpp"
-#include "python/own_step.hpp"
-#include "python/python_block.hpp"
-#include "python/support.hpp"
+#include "python/call/own_step.hpp"
+#include "python/call/python_block.hpp"
+#include "python/call/support.hpp"
+#include "python/check/trial.hpp"
+#include "python/open/python_library.hpp"
 
 namespace {
 
 std::unique_ptr<gangway::gan::Block> make_block(const gangway::PythonSpec& spec) {
-  return std::make_unique<gangway::python::PythonBlock>(spec);
+  auto module = std::make_unique<gangway::python::PythonModule>(spec);
+  gangway::python::try_out(*module);
+  return std::make_unique<gangway::python::PythonBlock>(std::move(module));
 }
 
 void save(gangway::gan::Network& network, const std::filesystem::path& file) {
@@ -51,17 +54,18 @@ void end() noexcept {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) const gangway::gan::PythonPlugin&
+extern "C" __attribute__((visibility("default"))) const gangway::python::PythonPlugin&
 gangway_python_plugin();
 
-const gangway::gan::PythonPlugin& gangway_python_plugin() {
-  static constexpr gangway::gan::PythonPlugin kPlugin{.begin = gangway::python::begin_interpreter,
-                                                      .make_block = make_block,
-                                                      .make_step = gangway::python::make_own_step,
-                                                      .facts = gangway::python::own_step_facts,
-                                                      .save = save,
-                                                      .note_packages = note_packages,
-                                                      .raised_in = raised_in,
-                                                      .end = end};
+const gangway::python::PythonPlugin& gangway_python_plugin() {
+  static constexpr gangway::python::PythonPlugin kPlugin{
+      .begin = gangway::python::begin_interpreter,
+      .make_block = make_block,
+      .make_step = gangway::python::make_own_step,
+      .facts = gangway::python::own_step_facts,
+      .save = save,
+      .note_packages = note_packages,
+      .raised_in = raised_in,
+      .end = end};
   return kPlugin;
 }

@@ -8,11 +8,13 @@
 #include <optional>
 #include <string>
 
+#include "base/index.hpp"
+
 namespace gangway::report {
 
 /// The first failure of a job; later failures follow from it.
 struct Failure {
-  int rank = 0;  ///< MPI rank
+  Rank rank{};  ///< MPI rank
   std::string host;
   std::int64_t pid = 0;
   std::optional<int> signal;                   ///< signal that killed the process, if any and known

@@ -8,10 +8,10 @@
 
 namespace gangway::report {
 
-std::filesystem::path log_file_name(int rank) { return fmt::format("rank-{:04}.log", rank); }
+std::filesystem::path log_file_name(Rank rank) { return fmt::format("rank-{:04}.log", rank); }
 
 std::unique_ptr<spdlog::logger> open_log_file(const std::filesystem::path& run_directory,
-                                              int rank) {
+                                              Rank rank) {
   const std::filesystem::path path = run_directory / "logs" / log_file_name(rank);
   try {
     auto logger = std::make_unique<spdlog::logger>(

@@ -111,9 +111,11 @@ std::string communication(const Tick& tick) {
   return text;
 }
 
-nlohmann::ordered_json exposed_json(const Tick& tick) {
+nlohmann::ordered_json as_json(const auto& number) { return number; }
+
+nlohmann::ordered_json as_json(const std::vector<ExposedPhase>& phases) {
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
-  for (const ExposedPhase& phase : tick.exposed) {
+  for (const ExposedPhase& phase : phases) {
     object[phase.phase] = {{"seconds", phase.seconds_per_step},
                            {"by_bucket", phase.by_bucket},
                            {"agree", phase.agrees}};
@@ -121,9 +123,9 @@ nlohmann::ordered_json exposed_json(const Tick& tick) {
   return object;
 }
 
-nlohmann::ordered_json checkpoints_json(const Tick& tick) {
+nlohmann::ordered_json as_json(const std::vector<SavedCheckpoint>& checkpoints) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const SavedCheckpoint& saved : tick.checkpoints) {
+  for (const SavedCheckpoint& saved : checkpoints) {
     list.push_back({{"step", saved.step}, {"seconds", saved.seconds}, {"mib", saved.mib}});
   }
   return list;
@@ -260,36 +262,8 @@ std::string tick_line(const Tick& tick) {
 }
 
 std::string tick_json(const Tick& tick) {
-  nlohmann::ordered_json object = {
-      {"tick", tick.index},
-      {"step", tick.step},
-      {"kimg", tick.kimg},
-      {"seconds_total", tick.seconds_total},
-      {"seconds_tick", tick.seconds_tick},
-      {"seconds_per_kimg", tick.seconds_per_kimg},
-      {"images_per_second", tick.images_per_second},
-      {"exposed_percent", tick.exposed_percent},
-      {"exposed", exposed_json(tick)},
-      {"unfired", tick.unfired},
-      {"data_percent", tick.data_percent},
-      {"check_percent", tick.check_percent},
-      {"host_wait_percent", tick.host_wait_percent},
-      {"throttled_percent", tick.throttled_percent},
-      {"resident_gib", tick.memory.resident_gib},
-      {"allocated_gib", tick.memory.allocated_gib},
-      {"reserved_gib", tick.memory.reserved_gib},
-      {"peak_gib", tick.memory.peak_gib},
-      {"allocation_retries", tick.memory.retries},
-      {"sent_mib_per_step", tick.sent_mib_per_step},
-      {"snapshots", tick.snapshots},
-      {"snapshot_seconds", tick.snapshot_seconds},
-      {"snapshot_wait_seconds", tick.snapshot_wait_seconds},
-      {"snapshot_percent", tick.snapshot_percent},
-      {"snapshot_mib", tick.snapshot_mib},
-      {"checkpoints", checkpoints_json(tick)},
-      {"checkpoint_age_kimg", tick.checkpoint_age_kimg},
-      {"unix_seconds", tick.unix_seconds},
-  };
+  nlohmann::ordered_json object;
+  tick.for_each([&object](const char* key, const auto& value) { object[key] = as_json(value); });
   if (tick.slow_gpu) {
     object["slow_gpu_rank"] = tick.slow_gpu->rank;
     object["slow_gpu_clock_percent"] = tick.slow_gpu->clock_percent;
@@ -311,7 +285,7 @@ std::string tick_json(const Tick& tick) {
   return object.dump();
 }
 
-void note_gpu(Tick& tick, int rank, const std::optional<messages::DeviceGauges>& gauges) {
+void note_gpu(Tick& tick, Rank rank, const std::optional<messages::DeviceGauges>& gauges) {
   using messages::SlowedBy;
   const std::uint64_t by = gauges ? gauges->slowed_by.value_or(0) : 0;
   const double percent = by == 0 ? 100.0 : 100.0 * gauges->clock.value_or(1.0);

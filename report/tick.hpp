@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/index.hpp"
 #include "base/numbers/histogram.hpp"
 #include "run/messages/gauges.hpp"
 
@@ -70,7 +71,7 @@ struct TickHistogram {
 
 /// Times of one worker's steps by part, as means over a tick.
 struct WorkerParts {
-  int rank = 0;
+  Rank rank{};
   std::vector<double> seconds;       ///< per step, in the order of Tick::part_names; sum: the step
   double waits_seconds = 0;          ///< of these: for other workers or the device
   double core_share = 0;             ///< of the rest without data waits: on a core, 0 to 1
@@ -106,25 +107,19 @@ struct Tick {
   double seconds_per_kimg = 0;        ///< over this tick
   double images_per_second = 0;       ///< over this tick, all workers
   std::vector<NetworkLoss> losses{};  ///< in the order of the job's networks
-  double exposed_percent =
-      0;                    ///< of the step time: compute waiting for communication, worst worker
-  double data_percent = 0;  ///< of the step time: compute waiting for data, worst worker
+  double exposed_percent = 0;  ///< of the step time: compute waits for exchanges, worst worker
+  double data_percent = 0;     ///< of the step time: compute waiting for data, worst worker
   TickMemory memory{};
-  double sent_mib_per_step = 0;  ///< payload to peers, all workers
-  double checkpoint_age_kimg =
-      0;  ///< kimg since the newest checkpoint (since the start, if there is none)
-  double unix_seconds = 0;  ///< wall clock when the tick was made
-  std::vector<ExposedPhase>
-      exposed{};  ///< parts of exposed_percent, in the order of the job's phases
-  double check_percent =
-      0;  ///< of the step time: compute at the checks (layout.check_steps), worst worker
-  double host_wait_percent =
-      0;  ///< of the step time: the compute thread waiting in exchanges, worst worker
-  double throttled_percent =
-      0;  ///< of the periods of its control group's CPU quota: used up, worst worker
+  double sent_mib_per_step = 0;    ///< payload to peers, all workers
+  double checkpoint_age_kimg = 0;  ///< since the newest checkpoint; without one, since the start
+  double unix_seconds = 0;         ///< wall clock when the tick was made
+  std::vector<ExposedPhase> exposed{};  ///< parts of exposed_percent, in the job's order of phases
+  double check_percent = 0;             ///< of the step time: layout.check_steps, worst worker
+  double host_wait_percent = 0;  ///< of the step time: its thread waits in exchanges, worst worker
+  double throttled_percent = 0;  ///< of the periods of its CPU quota: used up, worst worker
   /// The GPU with the lowest clock among the throttled GPUs.
   struct SlowGpu {
-    int rank = 0;              ///< of a worker that computes there
+    Rank rank{};               ///< of a worker that computes there
     double clock_percent = 0;  ///< of its maximum
     std::string slowed_by{};   ///< "power", "heat", "power and heat" or "hardware"
     bool operator==(const SlowGpu&) const = default;
@@ -143,6 +138,37 @@ struct Tick {
   std::vector<TickHistogram> histograms{};  ///< of steps since the previous tick
   std::vector<std::string> part_names{};    ///< messages::step_part_names
   std::vector<WorkerParts> parts{};         ///< by rank
+  /// Calls `it(key, member)` for each key of stats.jsonl that every tick has, in the file's order.
+  void for_each(const auto& it) const {
+    it("tick", index);
+    it("step", step);
+    it("kimg", kimg);
+    it("seconds_total", seconds_total);
+    it("seconds_tick", seconds_tick);
+    it("seconds_per_kimg", seconds_per_kimg);
+    it("images_per_second", images_per_second);
+    it("exposed_percent", exposed_percent);
+    it("exposed", exposed);
+    it("unfired", unfired);
+    it("data_percent", data_percent);
+    it("check_percent", check_percent);
+    it("host_wait_percent", host_wait_percent);
+    it("throttled_percent", throttled_percent);
+    it("resident_gib", memory.resident_gib);
+    it("allocated_gib", memory.allocated_gib);
+    it("reserved_gib", memory.reserved_gib);
+    it("peak_gib", memory.peak_gib);
+    it("allocation_retries", memory.retries);
+    it("sent_mib_per_step", sent_mib_per_step);
+    it("snapshots", snapshots);
+    it("snapshot_seconds", snapshot_seconds);
+    it("snapshot_wait_seconds", snapshot_wait_seconds);
+    it("snapshot_percent", snapshot_percent);
+    it("snapshot_mib", snapshot_mib);
+    it("checkpoints", checkpoints);
+    it("checkpoint_age_kimg", checkpoint_age_kimg);
+    it("unix_seconds", unix_seconds);
+  }
   /// Returns the worker that waits least for others, so they wait for it. Null: no parts reported.
   [[nodiscard]] const WorkerParts* slowest() const;
 };
@@ -161,6 +187,6 @@ struct Tick {
 [[nodiscard]] std::string tick_json(const Tick& tick);
 
 /// Sets Tick::slow_gpu if the GPU of `rank` is throttled more than all others so far.
-void note_gpu(Tick& tick, int rank, const std::optional<messages::DeviceGauges>& gauges);
+void note_gpu(Tick& tick, Rank rank, const std::optional<messages::DeviceGauges>& gauges);
 
 }  // namespace gangway::report

@@ -21,14 +21,14 @@ constexpr std::string_view kLastLine = "]}";
 constexpr std::string_view kTime = ",\"ts\":";
 constexpr std::size_t kChunk = std::size_t{1} << 20U;  // bytes a write
 
-std::filesystem::path file_of(const std::filesystem::path& folder, int worker) {
-  return folder / trace_file_of_rank(worker + 1);
+std::filesystem::path file_of(const std::filesystem::path& folder, WorkerIndex worker) {
+  return folder / trace_file_of_rank(rank_of(worker));
 }
 
 /// Returns the start time of the earliest worker; 0 if there is no file.
 std::int64_t first_beginning(const std::filesystem::path& folder, int num_workers) {
   std::int64_t first = 0;
-  for (int worker = 0; worker < num_workers; ++worker) {
+  for (WorkerIndex worker; worker.value() < num_workers; ++worker) {
     std::ifstream file(file_of(folder, worker));
     std::string line;
     if (std::getline(file, line)) {
@@ -94,7 +94,7 @@ class Merger {
 }  // namespace
 
 bool is_trace_complete(const std::filesystem::path& folder, int num_workers) {
-  for (int worker = 0; worker < num_workers; ++worker) {
+  for (WorkerIndex worker; worker.value() < num_workers; ++worker) {
     if (!std::filesystem::exists(file_of(folder, worker))) {
       return false;
     }
@@ -109,7 +109,7 @@ int merge_traces(const std::filesystem::path& folder, int num_workers) {
   }
   int merged = 0;
   Merger merger(folder / kMergedTraceFile, first_beginning(folder, num_workers));
-  for (int worker = 0; worker < num_workers; ++worker) {
+  for (WorkerIndex worker; worker.value() < num_workers; ++worker) {
     if (std::ifstream file(file_of(folder, worker)); file) {
       merger.add(file);
       ++merged;

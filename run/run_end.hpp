@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "base/errors.hpp"
+#include "base/index.hpp"
 
 namespace gangway {
 
 /// Workers and shares of the next start: after a drain, a resize or a balance.
 struct Resize {
   int workers = 0;
-  std::set<int> drained = {};    ///< ranks without a successor
+  std::set<Rank> drained = {};   ///< ranks without a successor
   std::vector<int> shares = {};  ///< micro-batches of each worker; empty: by the job
   bool operator==(const Resize&) const = default;
 };
@@ -24,7 +25,7 @@ struct Resize {
 struct RunEnd {
   int exit_code = 0;         ///< an ExitCode, or 128 plus the number of a signal
   std::string reason = {};   ///< one line
-  int rank = 0;              ///< worker to blame; 0: none in particular, or unknown
+  Rank rank{};               ///< worker to blame; 0: none in particular, or unknown
   std::int64_t step = 0;     ///< steps done; not in status.json
   bool is_orderly = false;   ///< all workers have said Goodbye: MPI_Finalize is safe
   bool saved = false;        ///< the run's whole state is on the disk
@@ -39,7 +40,7 @@ struct RunEnd {
   bool operator==(const RunEnd&) const = default;
 };
 
-[[nodiscard]] inline RunEnd ended_by(ExitCode code, std::string reason, int rank = 0) {
+[[nodiscard]] inline RunEnd ended_by(ExitCode code, std::string reason, Rank rank = {}) {
   return {.exit_code = static_cast<int>(code), .reason = std::move(reason), .rank = rank};
 }
 

@@ -88,7 +88,7 @@ void write_status(const std::filesystem::path& run, const RunEnd& end) {
       json["shares"] = end.resize->shares;
     }
   }
-  if (end.is(ExitCode::kWorkerLost) && end.rank > 0) {
+  if (end.is(ExitCode::kWorkerLost) && end.rank != Rank()) {
     json["lost"] = end.rank;
   }
   write_json(run / kStatusFile, json);
@@ -102,7 +102,7 @@ std::optional<RunEnd> read_status(const std::filesystem::path& run) {
   }
   RunEnd end{.exit_code = json["exit_code"].get<int>(),
              .reason = text_in(json, "reason"),
-             .rank = whole_in<int>(json, "lost"),
+             .rank = Rank(whole_in<int>(json, "lost")),
              .saved = json.contains("saved") && json["saved"] == true,
              .keeps = json.contains("keeping") && json["keeping"] == true,
              .rolled_back = json.contains("rolled_back") && json["rolled_back"] == true};

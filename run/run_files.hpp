@@ -17,7 +17,7 @@ namespace gangway {
 
 /// One process of the job.
 struct PlacedRank {
-  int rank = 0;
+  Rank rank{};
   std::string role;  ///< coordinator, worker
   std::string host;
   std::int64_t pid = 0;

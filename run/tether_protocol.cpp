@@ -13,7 +13,7 @@ std::string tether_words(const TetherGreeting& greeting) {
                      process.boot_id, greeting.job, greeting.host);
 }
 
-std::optional<TetherGreeting> parse_tether_words(int rank, const std::string& words) {
+std::optional<TetherGreeting> parse_tether_words(Rank rank, const std::string& words) {
   std::istringstream parts(words);
   TetherGreeting greeting{.rank = rank, .process = {}, .host = {}};
   ProcessIdentity& process = greeting.process;

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 
+#include "base/index.hpp"
 #include "base/process_identity.hpp"
 
 namespace gangway {
@@ -30,7 +31,7 @@ inline constexpr const char* kTetherVariable = "GANGWAY_TETHER";
 
 /// What a rank reports about itself in its greeting.
 struct TetherGreeting {
-  int rank = 0;
+  Rank rank{};
   ProcessIdentity process;
   std::uint32_t job = 0;  ///< Open MPI's number of the job; 0: unknown
   std::string host;
@@ -38,6 +39,6 @@ struct TetherGreeting {
 
 /// Convert to the words of a greeting, and back; nothing if the words are not valid.
 [[nodiscard]] std::string tether_words(const TetherGreeting& greeting);
-[[nodiscard]] std::optional<TetherGreeting> parse_tether_words(int rank, const std::string& words);
+[[nodiscard]] std::optional<TetherGreeting> parse_tether_words(Rank rank, const std::string& words);
 
 }  // namespace gangway

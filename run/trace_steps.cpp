@@ -81,6 +81,6 @@ std::int64_t began_in_head(std::string_view line) {
   return began;
 }
 
-std::string trace_file_of_rank(int rank) { return fmt::format("rank{}.pt.trace.json", rank); }
+std::string trace_file_of_rank(Rank rank) { return fmt::format("rank{}.pt.trace.json", rank); }
 
 }  // namespace gangway

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/index.hpp"
+
 namespace gangway {
 
 /// Names of the folder of traces in a run directory, and of the merged trace in it.
@@ -37,7 +39,7 @@ struct TraceSteps {
 
 /// Returns "rank2.pt.trace.json", the file of one worker's part of a trace. TensorBoard's profiler
 /// view for PyTorch looks for this name.
-[[nodiscard]] std::string trace_file_of_rank(int rank);
+[[nodiscard]] std::string trace_file_of_rank(Rank rank);
 
 /// Returns the first line of a worker's file: the origin of its times, which are in microseconds.
 /// @param nanoseconds  the origin, on the steady clock of worker 0's host

@@ -108,7 +108,8 @@ data::ContentsCheck contents_check(const TrainingSetup& setup) {
   return {.index_folder = setup.index_folder,
           .run_folder = compares ? setup.welcome.run_directory : std::string(),
           .progress = [&link = setup.link](std::uint64_t bytes, std::uint64_t total) {
-            link.loading({.bytes = bytes, .total = total});  // the coordinator extends the deadline
+            link.send(messages::Loading{.bytes = bytes,
+                                        .total = total});  // the coordinator extends the deadline
           }};
 }
 
@@ -167,47 +168,55 @@ Training::Training(const TrainingSetup& setup, const BegunState& begun)
            .changes = &changes_,
            .shares = remote_ ? &shares_ : nullptr,
            .remote = remote_.get()}),
-      traced_operations_(operations_, setup.job.network_names(), &trace_.compute()),
-      pictures_({.job = setup_.job,
-                 .grid = setup_.options.output.grid,
-                 .dataset = *dataset_,
-                 .network = setup_.job.shown_network(),
-                 .states = setup_.replica.networks(),
-                 .own_step = setup_.job.training.own.shows ? operations_.own_step() : nullptr,
-                 .drawer = shares_.layout()[setup_.job.shown_network()].workers.front(),
-                 .transport = transport_,
-                 .lane = setup.lane,
-                 .run_directory = setup.welcome.run_directory,
-                 .timeout = exchange_.timeout}) {
+      recorder_(make_recorder()),
+      graphs_(make_graphs()),
+      traced_operations_(graphs_ ? static_cast<pipeline::Operations&>(*graphs_) : operations_,
+                         setup.job.network_names(), &trace_.compute()),
+      pictures_(
+          {.job = setup_.job,
+           .grid = setup_.options.output.grid,
+           .dataset = *dataset_,
+           .network = setup_.job.shown_network(),
+           .states = setup_.replica.networks(),
+           .own_step = setup_.job.training.own.shows ? operations_.pass().own_step() : nullptr,
+           .drawer = shares_.layout()[setup_.job.shown_network()].workers.front(),
+           .transport = transport_,
+           .lane = setup.lane,
+           .run_directory = setup.welcome.run_directory,
+           .timeout = exchange_.timeout}) {
   if (shares_.are_apart() && shares_.worker() == 0) {
     pipeline::require_sound_lists(phases_, shares_.layout(), setup_.job.network_names());
   }
-  begin_graphs();
   if (ImagePools* pools = setup_.replica.pools()) {
     pools->take_up();
   }
 }
 
-void Training::begin_graphs() {
+std::unique_ptr<GraphRecorder> Training::make_recorder() const {
   if (shares_.layout().cuda_graph == GraphChoice::kOff) {
-    return;
-  }
-  recorder_ = setup_.device.make_recorder();
-  if (!recorder_) {
-    return;
+    return nullptr;
   }
   const std::string why_not = why_not_recorded(setup_.job, shares_.layout());
-  if (why_not.empty()) {
-    graphs_.emplace(StepGraphsSetup{.recorder = *recorder_,
-                                    .operations = operations_,
-                                    .job = setup_.job,
-                                    .execution = shares_.layout(),
-                                    .local = local_,
-                                    .say = exchange_.on_stall});
-  } else if (shares_.layout().cuda_graph != GraphChoice::kAuto && exchange_.on_stall) {
+  std::unique_ptr<GraphRecorder> recorder = setup_.device.make_recorder();
+  if (why_not.empty() || !recorder) {
+    return recorder;
+  }
+  if (shares_.layout().cuda_graph != GraphChoice::kAuto && exchange_.on_stall) {
     exchange_.on_stall(
         fmt::format("numerics.cuda_graph: requested, but steps are not recorded: {}", why_not));
   }
+  return nullptr;
+}
+
+std::unique_ptr<StepGraphs> Training::make_graphs() {
+  return recorder_ ? std::make_unique<StepGraphs>(StepGraphsSetup{.recorder = *recorder_,
+                                                                  .operations = operations_,
+                                                                  .reals = reals_,
+                                                                  .job = setup_.job,
+                                                                  .execution = shares_.layout(),
+                                                                  .local = local_,
+                                                                  .say = exchange_.on_stall})
+                   : nullptr;
 }
 
 messages::Ready Training::describe() const {
@@ -338,17 +347,19 @@ void Training::perform(const std::vector<pipeline::Instruction>& schedule, std::
   try {
     // A trace cannot show a recorded step's instructions; a plain step computes the same bits.
     if (graphs_ && !trace_.is_on()) {
-      graphs_->perform(schedule, traced_operations_);
+      graphs_->run(schedule, traced_operations_);
     } else {
       pipeline::execute(schedule, traced_operations_);
     }
   } catch (...) {
     if (exchange_.on_stall) {
       const PerNetwork<std::string> names = setup_.job.network_names();
-      exchange_.on_stall(
-          fmt::format("step {} ended at the instruction marked >\n{}\n{}", step,
-                      pipeline::heading_of(shares_.layout(), shares_.worker(), names),
-                      pipeline::list_with_place(schedule, traced_operations_.last(), names)));
+      const pipeline::Instruction& last = traced_operations_.last();
+      const bool is_played = last.operation == pipeline::Operation::kPlay;
+      exchange_.on_stall(fmt::format(
+          "step {} ended at the instruction marked >\n{}\n{}", step,
+          pipeline::heading_of(shares_.layout(), shares_.worker(), names),
+          pipeline::list_with_place(is_played ? graphs_->played() : schedule, last, names)));
     }
     throw;
   }
@@ -416,7 +427,7 @@ void Training::write_pictures(std::int64_t steps_done) {
   bool was_drawn_here = false;
   try_to_write([&] { was_drawn_here = pictures_.write_fakes(file); });
   if (was_drawn_here) {
-    setup_.link.picture({.step = steps_done, .file = file});
+    setup_.link.send(messages::Picture{.step = steps_done, .file = file});
   }
   reported_bytes_ += bytes_sent() - sent_before;  // pictures belong to no step
 }

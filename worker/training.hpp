@@ -72,8 +72,9 @@ class Training {
   void perform(const std::vector<pipeline::Instruction>& schedule, std::int64_t step);
   /// Saves the checkpoint of a lease without steps, or of the last lease.
   void save_now(const messages::Lease& lease);
-  /// Begins to record steps, if the device can and the job allows it.
-  void begin_graphs();
+  /// Returns the device's recorder; null: the device has none, or the job allows no recording.
+  [[nodiscard]] std::unique_ptr<GraphRecorder> make_recorder() const;
+  [[nodiscard]] std::unique_ptr<StepGraphs> make_graphs();
   /// Takes a snapshot of the present state: waits for everything under way.
   void take_snapshot_now(std::int64_t steps_done);
   /// Copies the image pools to the memory from which snapshots are taken, if there are any.
@@ -115,9 +116,9 @@ class Training {
   std::optional<comm::HostStreams> streams_;  // with workers of this host, where networks are apart
   std::unique_ptr<RemoteTensors> remote_;     // null: networks are not apart
   StepOperations operations_;
-  TracedOperations traced_operations_;
   std::unique_ptr<GraphRecorder> recorder_;  // null: steps are not recorded
-  std::optional<StepGraphs> graphs_;
+  std::unique_ptr<StepGraphs> graphs_;       // null: the same
+  TracedOperations traced_operations_;
   /// Report of the last step, whose losses a device may still compute.
   struct UnsentReport {
     messages::Progress progress;

@@ -60,7 +60,7 @@ void Training::send_report() {
     std::ranges::move(unsent_->losses.read_histograms(unsent_->progress.step),
                       std::back_inserter(unsent_->progress.histograms));
   }
-  setup_.link.report(unsent_->progress);
+  setup_.link.send(unsent_->progress);
   const std::int64_t told = unsent_->progress.step;
   unsent_.reset();
   // Report the losses of the following step first: if they show the divergence, they date it.

@@ -28,9 +28,9 @@
 #include "comm/transport/peer_error.hpp"
 #include "data/contents/file_contents.hpp"
 #include "gan/kernels/library_warnings.hpp"
-#include "gan/python/python_library.hpp"
 #include "job/file/parse.hpp"
 #include "job/modules/module_files.hpp"
+#include "python/open/python_library.hpp"
 #include "report/line_limit.hpp"
 #include "report/log_file.hpp"
 #include "run/control_protocol.hpp"
@@ -75,11 +75,11 @@ void keep_freed_memory() {
 
 /// Returns the Stop message that tells the coordinator why this worker cannot go on.
 messages::Stop stop_for(const Error& error) {
-  const std::optional<int> accused = comm::accused_by(error);
+  const std::optional<WorkerIndex> accused = comm::accused_by(error);
   const auto* diverged = dynamic_cast<const DivergedError*>(&error);
   return {.exit_code = static_cast<int>(error.code()),
           .reason = error.what(),
-          .accused = accused ? comm::rank_of(*accused) : 0,
+          .accused = accused ? rank_of(*accused) : Rank(),
           .step = diverged == nullptr ? 0 : diverged->step()};
 }
 
@@ -171,9 +171,9 @@ void begin(Generation& generation, const GenerationSetup& setup, spdlog::logger&
     ready.plan_summary += "; " + choice;
   }
   log.info("{}; {}", ready.plan_summary, describe(generation.begun().begin));
-  setup.link.ready(ready);
+  setup.link.send(ready);
   if (setup.transport.worker() == 0) {
-    gan::note_packages(setup.welcome.run_directory);
+    python::note_packages(setup.welcome.run_directory);
   }
 }
 
@@ -194,7 +194,7 @@ std::chrono::milliseconds silence_limit(const Layout& layout) {
   return std::chrono::ceil<std::chrono::milliseconds>(timeout) + kAfterSupervisor;
 }
 
-messages::Hello hello_of(int rank, const Computing& computing) {
+messages::Hello hello_of(Rank rank, const Computing& computing) {
   return {.rank = rank,
           .host = host_name(),
           .process = own_process(),
@@ -219,8 +219,8 @@ class LoggedWarnings {
 
 /// Returns the sink for lines that the user's Python prints. Every worker logs them, up to a rate;
 /// the first worker also prints kShownLines of them to the terminal.
-std::function<void(const std::string&)> python_lines(spdlog::logger& log, int rank) {
-  return [&log, is_first = rank == 1, shown = 0,
+std::function<void(const std::string&)> python_lines(spdlog::logger& log, Rank rank) {
+  return [&log, is_first = rank == Rank(1), shown = 0,
           limit = report::LineLimit()](const std::string& line) mutable {
     if (const auto left_out = limit.take(std::chrono::steady_clock::now())) {
       if (*left_out > 0) {
@@ -272,7 +272,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     job = parse_job(welcome.job_yaml, "job of the coordinator", welcome.run_directory);
     hold_processor(job->numerics.processor);
     use_kept_modules(*job, welcome.run_directory);
-    gan::open_python(*job, welcome.layout, python_lines(*log, session.rank()));
+    python::open_python(*job, welcome.layout, python_lines(*log, session.rank()));
     transport = std::make_unique<comm::MpiTransport>(session, welcome.epoch,
                                                      [&channel] { channel.pump(); });
     const GenerationSetup setup{
@@ -317,7 +317,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   } catch (const std::exception& error) {
     const std::string words = error.what();  // LibTorch appends a stack trace, for the log
     log->error("{}", words);
-    if (const std::string raised = gan::raised_in_python(error); !raised.empty()) {
+    if (const std::string raised = python::raised_in_python(error); !raised.empty()) {
       fail(link, *log, {.exit_code = static_cast<int>(ExitCode::kUsage), .reason = raised}, keep);
     }
     const auto shortage =
@@ -363,7 +363,7 @@ int run(const InheritedTether& inherited, Computing computing) {
     checkpoint::remove_saved_snapshots(finished->snapshots.folders, finished->snapshots.key,
                                        finished->run_directory);
   }
-  gan::leave_with_python(static_cast<int>(code));
+  python::leave_with_python(static_cast<int>(code));
   return static_cast<int>(code);
 }
 

@@ -210,13 +210,13 @@ int run(int argc, char** argv) {
   comm::MpiSession session;
   const Options options = parse(argc, argv);
   MPI_Comm workers = MPI_COMM_NULL;
-  MPI_Comm_split(session.communicator(), session.rank() == 0 ? MPI_UNDEFINED : 0, session.rank(),
-                 &workers);
-  if (session.rank() == 0) {
+  MPI_Comm_split(session.communicator(), session.rank() == Rank(0) ? MPI_UNDEFINED : 0,
+                 session.rank().value(), &workers);
+  if (session.rank() == Rank(0)) {
     sleep_until_the_end(session);
   } else {
     work(session, options, workers);
-    if (session.rank() == 1) {
+    if (session.rank() == Rank(1)) {
       wake_rank_zero(session);
     }
     MPI_Comm_free(&workers);

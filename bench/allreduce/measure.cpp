@@ -86,9 +86,9 @@ class Turn {
       const float expected = static_cast<float>(sum) * row_.scale();
       if (result[i] != expected) {
         throw InvariantError(fmt::format(
-            "{}: round {}, worker {}: value {} is {} instead of {}; its times mean nothing, please "
+            "{}: round {}, rank {}: value {} is {} instead of {}; its times mean nothing, please "
             "report this",
-            row_.name(), round_, worker_, i, result[i], expected));
+            row_.name(), round_, worker_ + 1, i, result[i], expected));
       }
     }
   }

@@ -42,7 +42,7 @@ MODES = {"across": ("gangway", []),  # the default
          "within": ("gangway within", ["layout.overlap=within"]),
          "none": ("gangway none", ["layout.overlap=none"]),
          "bf16": ("gangway bf16", ["numerics.wire=bf16"]),
-         "apart": ("gangway apart", ["layout.generator=[0]", "layout.discriminator=[1]"]),  # of two workers
+         "apart": ("gangway apart", ["layout.generator=[1]", "layout.discriminator=[2]"]),  # of two workers
          "precision-bf16": ("gangway computes bf16", ["numerics.precision=bf16"]),
          "python": ("gangway python", [*PYTHON]),  # the modules of PyTorch's rows
          "python-bf16": ("gangway python bf16", [*PYTHON, "numerics.precision=bf16"]),

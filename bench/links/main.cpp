@@ -79,7 +79,7 @@ int run(int argc, char** argv) {
   comm::MpiSession session;
   const Options options = parse(argc, argv);
   const std::string token = agree_on_token(session.communicator(), "links");
-  if (session.rank() != 0) {
+  if (session.rank() != Rank(0)) {
     work(session, options, token);
   }
   wait_for_all(session);

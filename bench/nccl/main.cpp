@@ -82,11 +82,11 @@ void work(const comm::MpiSession& mpi) {
 
 int run() {
   comm::MpiSession mpi;
-  if (mpi.rank() == 0) {
+  if (mpi.rank() == Rank(0)) {
     sleep_until_the_end(mpi);
   } else {
     work(mpi);
-    if (mpi.rank() == 1) {
+    if (mpi.rank() == Rank(1)) {
       wake_rank_zero(mpi);
     }
   }

@@ -147,7 +147,7 @@ CASES = [
     ("update-bound", 1, ["layout.overlap=within", *DENSE], nothing),
     ("norm-wait", 2, ["generator.clip_norm=1", "discriminator.clip_norm=1", *DENSE], nothing),
     ("bubble", 2, ["layout.stages=2", "training.microbatches=2"], nothing),
-    ("unbalanced-networks", 2, ["layout.generator=[0]", "layout.discriminator=[1]", "training.microbatches=1"], nothing),
+    ("unbalanced-networks", 2, ["layout.generator=[1]", "layout.discriminator=[2]", "training.microbatches=1"], nothing),
     ("pictures", 1, ["output.pictures_kimg=0.064", "output.grid=8"], nothing),
     ("penalties", 1, ["training.r1.gamma=1", "training.r1.interval=1"], nothing),
     ("coordinator", 1, ["checkpoint.every_steps=5", "checkpoint.keep=1"], drowsy_coordinator),

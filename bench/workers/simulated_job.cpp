@@ -50,7 +50,7 @@ coordinator::RunCoreSettings simulated_settings(int workers, std::int64_t total_
 }
 
 messages::Hello hello_of(int rank, int host) {
-  return {.rank = rank,
+  return {.rank = Rank(rank),
           .host = fmt::format("node-{}", host),
           .process = {.boot_id = "0f0e0d0c-0b0a-0908-0706-050403020100",
                       .pid_namespace = "4026531836",
@@ -100,7 +100,7 @@ void SimulatedJob::say(int rank, const messages::Message& message) {
   traffic.messages += 1;
   traffic.bytes += bytes.size();
   decide(name, [&] {
-    follow(core_->on_message(rank, messages::decode(bytes, rank), now_, kUnixSeconds));
+    follow(core_->on_message(Rank(rank), messages::decode(bytes, Rank(rank)), now_, kUnixSeconds));
   });
 }
 
@@ -145,7 +145,7 @@ void SimulatedJob::start() {
   const int hosts = (workers_ + kWorkersPerHost - 1) / kWorkersPerHost;
   for (int rank = 1; rank <= workers_; ++rank) {
     say(rank, hello_of(rank, (rank - 1) / kWorkersPerHost));
-    decide("lifeline", [&] { follow(core_->on_lifeline_opened(rank, now_)); });
+    decide("lifeline", [&] { follow(core_->on_lifeline_opened(Rank(rank), now_)); });
     pass(milliseconds(1));
   }
   const SnapshotId id{.step = kSnapshotStep, .incarnation = 1, .epoch = 1, .num_workers = workers_};
@@ -204,8 +204,9 @@ void SimulatedJob::train(int steps) {
       throw InvariantError(fmt::format("rank {} would wait for a lease of step {}", rank, step));
     }
     do_step(rank, step);
-    decide("heartbeat",
-           [&, worker = rank] { core_->on_heartbeat(worker, coordinator::Pulse::kWaits, now_); });
+    decide("heartbeat", [&, worker = Rank(rank)] {
+      core_->on_heartbeat(worker, coordinator::Pulse::kWaits, now_);
+    });
     pass(kStep / workers_);
   }
   step_ += steps;
@@ -231,7 +232,7 @@ void SimulatedJob::save() {
 }
 
 double SimulatedJob::lose(int rank) {
-  double taken = decide("lifeline", [&] { core_->on_lifeline_closed(rank, now_); });
+  double taken = decide("lifeline", [&] { core_->on_lifeline_closed(Rank(rank), now_); });
   while (!end_) {
     now_ += milliseconds(5);
     taken += decide("clock", [&] { follow(core_->on_clock(now_)); });
@@ -245,7 +246,7 @@ double SimulatedJob::complain(int silent) {
     if (rank != silent) {
       say(rank, messages::Stop{.exit_code = static_cast<int>(ExitCode::kWorkerLost),
                                .reason = "a peer is silent",
-                               .accused = rank % workers_ + 1});
+                               .accused = Rank(rank % workers_ + 1)});
       pass(microseconds(100));
     }
   }

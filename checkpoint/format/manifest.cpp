@@ -42,8 +42,8 @@ std::optional<std::string> contradiction_in_files(const Manifest& manifest) {
     const int worker = static_cast<int>(i);
     // Only one name is legal at each index: no '..', no '/', no duplicates, no gaps.
     if (file.worker != worker || file.name != worker_file_name(worker, static_cast<int>(count))) {
-      return fmt::format("file {} is '{}' of worker {}, not '{}'", i, printable(file.name),
-                         file.worker, worker_file_name(worker, static_cast<int>(count)));
+      return fmt::format("file {} is '{}' of rank {}, not '{}'", i, printable(file.name),
+                         file.worker + 1L, worker_file_name(worker, static_cast<int>(count)));
     }
     if (file.bytes > std::uint64_t{INT64_MAX} ||
         (manifest.format_version == 1 ? !is_hash(file.xxh3_128)

@@ -130,8 +130,8 @@ FileReport write_worker_pieces(const fs::path& temporary, const FileIdentity& id
                                std::span<const PieceRecord> pieces,
                                const std::function<void()>& on_chunk, const FileSystem& files) {
   if (identity.worker < 0 || identity.worker >= identity.num_workers) {
-    throw InvariantError(
-        fmt::format("worker {} of {} writes a checkpoint", identity.worker, identity.num_workers));
+    throw InvariantError(fmt::format("rank {} of {} writes a checkpoint", identity.worker + 1,
+                                     identity.num_workers));
   }
   const std::map<PieceKey, std::span<const std::byte>> bytes = bytes_by_piece(pieces);
   const std::vector<StoredTensor> tensors = listed_tensors(pieces);

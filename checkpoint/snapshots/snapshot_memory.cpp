@@ -87,7 +87,7 @@ SnapshotMemory::SnapshotMemory(SnapshotPlace place, std::vector<TensorStretch> p
     : state_(std::make_unique<State>()) {
   if (num_slots < kMinSlots || num_slots > kMaxSlots || place.worker < 0 ||
       place.worker >= place.num_workers) {
-    throw InvariantError(fmt::format("snapshots of worker {} of {} in {} slots", place.worker,
+    throw InvariantError(fmt::format("snapshots of rank {} of {} in {} slots", place.worker + 1,
                                      place.num_workers, num_slots));
   }
   const std::string key = snapshot_key(place.run_directory, place.job_fingerprint, place.run_id);

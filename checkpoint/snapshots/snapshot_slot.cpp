@@ -358,7 +358,7 @@ ParsedSlot parse_slot(std::span<const std::byte> file, const std::string& where)
   if (header.num_workers == 0 || header.worker >= header.num_workers ||
       header.num_workers > 1'000'000 || header.replica > kMaxReplicas ||
       header.num_pieces > kMaxTensors) {
-    refuse(where, fmt::format("part {} of {}, replica {}, with {} pieces", header.worker,
+    refuse(where, fmt::format("rank {} of {}, replica {}, with {} pieces", header.worker + 1,
                               header.num_workers, header.replica, header.num_pieces));
   }
   TableReader table(text, where);

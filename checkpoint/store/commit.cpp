@@ -88,8 +88,9 @@ void adopt_records(const FileSystem& files, const fs::path& temporary, Manifest&
     const fs::path path = temporary / record_name(file.name);
     const std::string text = read_stored_file(path, kMaxManifestBytes);
     if (hash_of(text) != file.xxh3_128) {
-      throw CheckpointError(fmt::format("{}: its content hashes to {}, worker {} reported {}",
-                                        path.string(), hash_of(text), file.worker, file.xxh3_128));
+      throw CheckpointError(fmt::format("{}: its content hashes to {}, rank {} reported {}",
+                                        path.string(), hash_of(text), file.worker + 1,
+                                        file.xxh3_128));
     }
     records.push_back(parse_record(text, static_cast<int>(records.size()), path.string()));
     if (records.back().file != file.name || records.back().bytes != file.bytes) {

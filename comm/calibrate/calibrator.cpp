@@ -123,7 +123,7 @@ void wait_for_flag(const HostGroup& group, std::size_t member, std::uint64_t val
   const Deadline deadline(kStartDeadline);
   while (group.published(member, 0) < value) {
     if (deadline.expired()) {
-      const int worker = group.members()[member];
+      const WorkerIndex worker(group.members()[member]);
       throw PeerError(worker,
                       fmt::format("rank {} is silent ({}); is it alive?", rank_of(worker), kWhat));
     }

@@ -70,7 +70,7 @@ HostMemory::State::State(HostMemorySetup given) : setup(std::move(given)) {
   const auto unordered = std::ranges::adjacent_find(setup.members, std::greater_equal<>());
   if (found == setup.members.end() || unordered != setup.members.end()) {
     throw InvariantError(fmt::format(
-        "worker {} is not among the workers of its host, or these do not ascend", setup.worker));
+        "rank {} is not among its host's ranks, or these do not ascend", rank_of(setup.worker)));
   }
   if (setup.members.size() > 1 &&
       (setup.token.empty() || !std::ranges::all_of(setup.token, is_letter_or_digit))) {
@@ -119,14 +119,15 @@ void HostMemory::State::fail_silent(int worker, const Deadline& deadline) const 
     throw CommError(fmt::format(
         "rank {} on this host shares memory in epoch {}, rank {} in epoch {}: one of them was "
         "given up; start the run again from its last checkpoint",
-        rank_of(worker), *epoch, rank_of(setup.worker), setup.epoch));
+        rank_of(WorkerIndex(worker)), *epoch, rank_of(WorkerIndex(setup.worker)), setup.epoch));
   }
   throw PeerError(
-      worker,
+      WorkerIndex(worker),
       fmt::format(
           "rank {}: rank {} on this host shared no memory within {:.1f} s (epoch {}): it died or "
           "stopped; its log file says more",
-          rank_of(setup.worker), rank_of(worker), deadline.allowed_seconds(), setup.epoch));
+          rank_of(WorkerIndex(setup.worker)), rank_of(WorkerIndex(worker)),
+          deadline.allowed_seconds(), setup.epoch));
 }
 
 MappedMemory HostMemory::State::await_name(int worker, std::string_view what, SegmentAccess access,
@@ -148,7 +149,7 @@ void HostMemory::State::fail_layout(int worker) const {
   throw CommError(
       fmt::format("rank {} on this host lays out shared memory unlike rank {}: do all run the "
                   "same build of gangway and the same job?",
-                  rank_of(worker), rank_of(setup.worker)));
+                  rank_of(WorkerIndex(worker)), rank_of(WorkerIndex(setup.worker))));
 }
 
 void HostMemory::State::report(Progress progress) {
@@ -194,8 +195,8 @@ void HostMemory::State::compare_controls() const {
       throw CommError(fmt::format(
           "rank {} on this host has plan {:016x} with {} segments, rank {} has plan {:016x} "
           "with {}: were the workers built from one job?",
-          rank_of(other.worker), other.fingerprint, other.num_own + other.num_shared,
-          rank_of(first.worker), first.fingerprint, first.num_own + first.num_shared));
+          rank_of(WorkerIndex(other.worker)), other.fingerprint, other.num_own + other.num_shared,
+          rank_of(WorkerIndex(first.worker)), first.fingerprint, first.num_own + first.num_shared));
     }
   }
 }
@@ -209,9 +210,11 @@ void HostMemory::State::map_own_memory_of(std::size_t m) {
     if (size > 0) {
       mapping = map_segment(path(worker, fmt::format("own{}", i)), SegmentAccess::kRead);
       if (mapping.get().bytes != size * sizeof(float)) {
-        throw PeerError(worker, fmt::format("rank {}: memory {} of rank {} on this host is "
-                                            "gone: it died or gave up; its log file says more",
-                                            rank_of(setup.worker), i, rank_of(worker)));
+        throw PeerError(
+            WorkerIndex(worker),
+            fmt::format("rank {}: memory {} of rank {} on this host is "
+                        "gone: it died or gave up; its log file says more",
+                        rank_of(WorkerIndex(setup.worker)), i, rank_of(WorkerIndex(worker))));
       }
     }
     member.own.push_back(static_cast<const float*>(mapping.get().data));
@@ -258,7 +261,8 @@ Arena HostMemory::allocate_shared(std::size_t elements, const Deadline& deadline
     throw CommError(fmt::format(
         "rank {} shares {} bytes on this host where rank {} expects {}: were the workers built "
         "from one job?",
-        rank_of(first), memory.get().bytes, rank_of(state_->setup.worker), bytes));
+        rank_of(WorkerIndex(first)), memory.get().bytes, rank_of(WorkerIndex(state_->setup.worker)),
+        bytes));
   }
   return adopted(std::move(memory));
 }

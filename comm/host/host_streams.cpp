@@ -100,9 +100,9 @@ HostStreams::HostStreams(StreamMemory& own, const HostGroup& group) : group_(gro
     }
     const Entry* const other = theirs == nullptr ? nullptr : find(*theirs, self);
     if (other == nullptr) {
-      throw InvariantError(fmt::format(
-          "worker {} has a stream to worker {}, which has none to it; please report this", self,
-          entry.worker));
+      throw InvariantError(
+          fmt::format("rank {} has a stream to rank {}, which has none to it; please report this",
+                      rank_of(self), rank_of(entry.worker)));
     }
     ends_[entry.worker] = {.own = &entry,
                            .other = other,
@@ -133,9 +133,10 @@ std::size_t HostStreams::read(int worker, std::span<std::byte> bytes) {
   const std::uint64_t taken = ends.own->taken.load(std::memory_order_relaxed);
   const std::uint64_t there = ends.other->written.load(std::memory_order_acquire) - taken;
   if (there > ends.in.size()) {
-    throw PeerError(worker, fmt::format("rank {} wrote more into a stream than there is room "
-                                        "for; were the workers built from one job?",
-                                        rank_of(worker)));
+    throw PeerError(WorkerIndex(worker),
+                    fmt::format("rank {} wrote more into a stream than there is room "
+                                "for; were the workers built from one job?",
+                                rank_of(WorkerIndex(worker))));
   }
   const std::size_t count = std::min<std::size_t>(bytes.size(), there);
   if (count == 0) {

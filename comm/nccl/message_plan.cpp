@@ -207,7 +207,7 @@ MessagePlan::MessagePlan(const BucketPlan& plan, const std::vector<MicrobatchRan
   if (static_cast<std::size_t>(plan.num_workers()) != ranges.size() ||
       hosts.size() != ranges.size() || worker < 0 || worker >= plan.num_workers()) {
     throw InvariantError(fmt::format(
-        "worker {}: a plan for {} workers, ranges of {} and hosts of {}; please report this",
+        "member {}: a plan for {} members, ranges of {} and hosts of {}; please report this",
         worker, plan.num_workers(), ranges.size(), hosts.size()));
   }
   Writer writer(plan, ranges, num_microbatches, worker, hosts);

@@ -20,19 +20,20 @@ constexpr std::chrono::milliseconds kPatience{1000};
 }  // namespace
 
 std::string NcclState::who() const {
-  return setup.group.empty()
-             ? fmt::format("rank {}, of {} workers", rank_of(setup.worker), setup.num_workers)
-             : fmt::format("rank {}, in a group of {}",
-                           rank_of(setup.group[static_cast<std::size_t>(setup.worker)]),
-                           setup.num_workers);
+  return fmt::format("rank {}, ", rank_of(number_of(setup.worker))) +
+         fmt::format(fmt::runtime(setup.group.empty() ? "of {} workers" : "in a group of {}"),
+                     setup.num_workers);
 }
 
-std::optional<int> NcclState::other() const {
+WorkerIndex NcclState::number_of(int place) const {
+  return WorkerIndex(setup.group.empty() ? place : setup.group[static_cast<std::size_t>(place)]);
+}
+
+std::optional<WorkerIndex> NcclState::other() const {
   if (setup.num_workers != 2) {
     return std::nullopt;
   }
-  const int place = 1 - setup.worker;
-  return setup.group.empty() ? place : setup.group[static_cast<std::size_t>(place)];
+  return number_of(1 - setup.worker);
 }
 
 void NcclState::fail(const std::string& reason, Fault given) {

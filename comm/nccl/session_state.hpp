@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/guarded.hpp"
+#include "base/index.hpp"
 #include "comm/cuda/cuda_handles.hpp"
 #include "comm/nccl/nccl_setup.hpp"
 #include "comm/transport/deadline.hpp"
@@ -42,8 +43,9 @@ class NcclState {
   /// Records the communicator's end, so that the threads may end.
   void note_end();
   [[nodiscard]] std::string who() const;
-  /// The peer, by its index among all workers, in a session of two workers; none in larger ones.
-  [[nodiscard]] std::optional<int> other() const;
+  [[nodiscard]] WorkerIndex number_of(int place) const;
+  /// The peer in a session of two workers; none in larger ones.
+  [[nodiscard]] std::optional<WorkerIndex> other() const;
 
   /// Locks `calls`; returns false after `patience`. Polls because GCC 12's thread sanitizer misses
   /// a lock with a steady deadline, and a wall clock may be changed meanwhile.

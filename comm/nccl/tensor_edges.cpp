@@ -43,7 +43,7 @@ TensorEdges::Ticket TensorEdges::submit(Direction direction, TensorEdge edge, Me
   if (session == setup_.sessions.end()) {
     throw InvariantError(fmt::format(
         "a tensor goes from rank {} to rank {}, which have no NCCL connection; please report this",
-        rank_of(edge.first), rank_of(edge.second)));
+        rank_of(WorkerIndex(edge.first)), rank_of(WorkerIndex(edge.second))));
   }
   Operation operation{.ticket = next_++,
                       .direction = direction,

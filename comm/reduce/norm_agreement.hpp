@@ -39,8 +39,8 @@ class NormAgreement {
   [[nodiscard]] double squared_norm() const { return squared_norm_; }
   /// Requests that are not done.
   [[nodiscard]] std::span<const PendingRequest> pending() const { return tree_.pending(); }
-  /// The index among all workers of the first member awaited. @pre pending() is not empty
-  [[nodiscard]] int awaited() const {
+  /// The first member awaited. @pre pending() is not empty
+  [[nodiscard]] WorkerIndex awaited() const {
     return members_.transport->number_of(pending().front().peer);
   }
 

@@ -76,9 +76,9 @@ std::vector<TreeSummand> Reducer::host_partials() const {
   if (setup_.partials->partials() != whole_subtrees(setup_.ranges[own], setup_.num_microbatches) ||
       host.members() != routes_.host_members) {
     throw InvariantError(fmt::format(
-        "network {}: worker {} has the partials of another range or the group of another host; "
+        "network {}: rank {} has the partials of another range or the group of another host; "
         "please report this",
-        setup_.network, own));
+        setup_.network, rank_of(transport_.number_of(transport_.worker()))));
   }
   const std::size_t arena = setup_.layout->size();
   std::vector<TreeSummand> partials;
@@ -344,8 +344,8 @@ void Reducer::check_deadline() {
   }
   const Missing lacking = missing();
   const std::string text =
-      silence_text(transport_.number_of(transport_.worker()),
-                   std::chrono::duration<double>(waited).count(), lacking.worker, lacking.what);
+      silence_text(transport_.own_number(), std::chrono::duration<double>(waited).count(),
+                   lacking.worker, lacking.what);
   if (waited >= setup_.timeout) {
     throw PeerError(lacking.worker, text);
   }
@@ -382,7 +382,7 @@ Reducer::Missing Reducer::missing() const {
     }
   }
   const int taker = messages_.send_under_way();
-  return {taker < 0 ? -1 : transport_.number_of(taker),
+  return {taker < 0 ? WorkerIndex(-1) : transport_.number_of(taker),
           fmt::format("sends of network {}", setup_.network)};
 }
 

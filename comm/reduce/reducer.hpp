@@ -129,10 +129,9 @@ class Reducer final : public Exchange {
   void decide();
   [[nodiscard]] bool all_done() const;
   void check_deadline();
-  /// The worker that blocks the exchange, by its index among all workers, and the missing data. -1:
-  /// no worker is known.
+  /// The worker that blocks the exchange, and the missing data. -1: no worker is known.
   struct Missing {
-    int worker = -1;
+    WorkerIndex worker{-1};
     std::string what;
   };
   [[nodiscard]] Missing missing() const;

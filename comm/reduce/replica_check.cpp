@@ -141,11 +141,10 @@ bool ReplicaCheck::advance() {
 
 void ReplicaCheck::require_time() const {
   if (deadline_.expired()) {
-    const int silent = transport_.number_of(tree_.pending().front().peer);
+    const WorkerIndex silent = transport_.number_of(tree_.pending().front().peer);
     throw PeerError(
-        silent,
-        silence_text(transport_.number_of(transport_.worker()), deadline_.allowed_seconds(), silent,
-                     fmt::format("hashes of the weights of network {}", setup_.network)));
+        silent, silence_text(transport_.own_number(), deadline_.allowed_seconds(), silent,
+                             fmt::format("hashes of the weights of network {}", setup_.network)));
   }
 }
 
@@ -155,7 +154,7 @@ void ReplicaCheck::compare() const {
         step != step_) {
       throw InvariantError(fmt::format(
           "rank {} compares weights after step {}, rank {} after step {}; please report this",
-          rank_of(transport_.number_of(transport_.worker())), step_,
+          rank_of(transport_.own_number()), step_,
           rank_of(transport_.number_of(static_cast<int>(worker))), step));
     }
   }
@@ -170,9 +169,9 @@ void ReplicaCheck::compare() const {
 }
 
 std::string ReplicaCheck::describe(std::size_t replica) const {
-  std::vector<int> ranks = replicas_[replica];
-  for (int& rank : ranks) {
-    rank = rank_of(transport_.number_of(rank));
+  std::vector<Rank> ranks;
+  for (const int worker : replicas_[replica]) {
+    ranks.push_back(rank_of(transport_.number_of(worker)));
   }
   return ranks.size() == 1 ? fmt::format("rank {}", ranks.front())
                            : fmt::format("ranks {} (one memory)", fmt::join(ranks, ", "));

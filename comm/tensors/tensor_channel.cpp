@@ -122,8 +122,8 @@ void TensorChannel::take_over() {
 void TensorChannel::arrived(int peer, const TensorKey& key, ReceivedTensor tensor) {
   const MutexLock lock(mutex_);
   if (!here_.emplace(std::pair(peer, key), std::move(tensor)).second) {
-    throw InvariantError(
-        fmt::format("rank {} sent a tensor twice; please report this", rank_of(peer)));
+    throw InvariantError(fmt::format("rank {} sent a tensor twice; please report this",
+                                     rank_of(transport_.number_of(peer))));
   }
 }
 
@@ -150,7 +150,7 @@ void TensorChannel::check_deadline() {
   }
   const std::string text = describe(*wait, std::chrono::duration<double>(waited).count());
   if (is_over) {
-    throw PeerError(wait->peer, text);
+    throw PeerError(transport_.number_of(wait->peer), text);
   }
   stall_reported_ = true;
   if (setup_.on_stall) {
@@ -164,7 +164,7 @@ std::string TensorChannel::describe(const Wait& wait, double seconds) const {
                                              wait.key->is_gradient != 0 ? "a gradient" : "a tensor",
                                              wait.key->step, wait.key->microbatch)
                                : "which takes no tensors";
-  return silence_text(transport_.worker(), seconds, wait.peer, what);
+  return silence_text(transport_.own_number(), seconds, transport_.number_of(wait.peer), what);
 }
 
 void TensorChannel::settle(bool moved) {

@@ -65,7 +65,7 @@ bool TensorMessages::advance_receives(int peer, Incoming& incoming, const Arrive
 bool TensorMessages::take_first(int peer, Incoming& incoming) {
   std::memcpy(&incoming.header, incoming.joined.data(), sizeof(TensorHeader));
   const TensorShape& shape = incoming.header.shape;
-  incoming.tensor = room_for(shape, transport_.worker(), peer);
+  incoming.tensor = room_for(shape, transport_.own_number(), transport_.number_of(peer));
   if (!is_joined(shape)) {
     return false;
   }

@@ -70,7 +70,7 @@ bool TensorStreams::advance_receives(int peer, Incoming& incoming, const Arrived
       const auto header = std::as_writable_bytes(std::span(&incoming.header, 1));
       incoming.taken += streams_.read(peer, header.subspan(incoming.taken));
       if (incoming.taken == kHeader) {
-        incoming.tensor = room_for(incoming.header.shape, worker_, peer);
+        incoming.tensor = room_for(incoming.header.shape, WorkerIndex(worker_), WorkerIndex(peer));
       }
     }
     const std::size_t bytes = incoming.header.shape.bytes;

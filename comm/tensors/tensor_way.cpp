@@ -28,7 +28,7 @@ std::shared_ptr<std::byte> aligned_memory(std::size_t bytes) {
 
 }  // namespace
 
-ReceivedTensor room_for(const TensorShape& shape, int worker, int peer) {
+ReceivedTensor room_for(const TensorShape& shape, WorkerIndex worker, WorkerIndex peer) {
   if (shape.axes > static_cast<int>(TensorShape::kMostAxes)) {
     throw PeerError(peer, fmt::format("rank {}: rank {} sent a tensor of {} axes; were the "
                                       "workers built from one job?",

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 
+#include "base/index.hpp"
 #include "comm/tensors/tensor_header.hpp"
 
 namespace gangway::comm {
@@ -28,7 +29,8 @@ struct ReceivedTensor {
 
 /// Allocates memory for a tensor that `peer` announces to `worker`.
 /// @throws PeerError if no tensor can have this shape
-[[nodiscard]] ReceivedTensor room_for(const TensorShape& shape, int worker, int peer);
+[[nodiscard]] ReceivedTensor room_for(const TensorShape& shape, WorkerIndex worker,
+                                      WorkerIndex peer);
 
 class TensorWay {
  public:

@@ -150,8 +150,9 @@ void exchange_streams(Transport& transport, std::span<const int> to, std::span<c
     }
     if (deadline.expired()) {
       const Incoming* silent = open_one(incoming);
-      const int peer = silent != nullptr ? silent->peer() : open_one(outgoing)->peer();
-      throw PeerError(peer, silence_text(transport.worker(), deadline.allowed_seconds(), peer,
+      const WorkerIndex peer =
+          transport.number_of(silent != nullptr ? silent->peer() : open_one(outgoing)->peer());
+      throw PeerError(peer, silence_text(transport.own_number(), deadline.allowed_seconds(), peer,
                                          "state at the start"));
     }
     transport.idle();

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "comm/transport/peer_error.hpp"
 
 namespace gangway::comm {
 
@@ -14,8 +15,8 @@ GroupTransport::GroupTransport(Transport& inner, std::vector<int> workers)
       workers_(std::move(workers)),
       own_(static_cast<int>(std::ranges::find(workers_, inner.worker()) - workers_.begin())) {
   if (own_ == num_workers()) {
-    throw InvariantError(fmt::format(
-        "worker {} talks in a group that it is no member of; please report this", inner.worker()));
+    throw InvariantError(fmt::format("rank {} is no member of its group; please report this",
+                                     rank_of(inner.number_of(inner.worker()))));
   }
 }
 

@@ -19,7 +19,7 @@ class GroupTransport final : public Transport {
   [[nodiscard]] int worker() const override { return own_; }
   [[nodiscard]] int num_workers() const override { return static_cast<int>(workers_.size()); }
   [[nodiscard]] std::int64_t epoch() const override { return inner_.epoch(); }
-  [[nodiscard]] int number_of(int worker) const override {
+  [[nodiscard]] WorkerIndex number_of(int worker) const override {
     return inner_.number_of(workers_[static_cast<std::size_t>(worker)]);
   }
   [[nodiscard]] RequestId start_send(int peer, MessageTag tag,

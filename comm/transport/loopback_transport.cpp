@@ -25,7 +25,7 @@ RequestId LoopbackTransport::start_send(int peer, MessageTag tag,
                                         std::span<const std::byte> bytes) {
   const MutexLock lock(hub_.mutex_);
   if (hub_.dead_[static_cast<std::size_t>(worker_)]) {
-    throw CommError(fmt::format("rank {} is dead", rank_of(worker_)));
+    throw CommError(fmt::format("rank {} is dead", rank_of(own_number())));
   }
   count_sent(tag, bytes.size());
   const LoopbackHub::MessageFault fate =
@@ -74,18 +74,20 @@ bool LoopbackTransport::done(RequestId request) {
     receives_.erase(found);
     if (message.bytes.size() > receive.bytes.size() ||
         (message.bytes.size() < receive.bytes.size() && !receive.may_be_shorter)) {
-      throw CommError(fmt::format(
-          "rank {}: rank {} sent {} bytes where {} were expected; were the workers "
-          "built from one job?",
-          rank_of(worker_), rank_of(receive.peer), message.bytes.size(), receive.bytes.size()));
+      throw CommError(
+          fmt::format("rank {}: rank {} sent {} bytes where {} were expected; were the workers "
+                      "built from one job?",
+                      rank_of(own_number()), rank_of(number_of(receive.peer)), message.bytes.size(),
+                      receive.bytes.size()));
     }
     std::ranges::copy(message.bytes, receive.bytes.begin());
     return true;
   }
-  for (const int rank : {worker_, receive.peer}) {
-    if (hub_.dead_[static_cast<std::size_t>(rank)]) {
+  for (const int worker : {worker_, receive.peer}) {
+    if (hub_.dead_[static_cast<std::size_t>(worker)]) {
       receives_.erase(found);
-      throw CommError(fmt::format("rank {}: rank {} is dead", rank_of(worker_), rank_of(rank)));
+      throw CommError(fmt::format("rank {}: rank {} is dead", rank_of(own_number()),
+                                  rank_of(number_of(worker))));
     }
   }
   return false;

@@ -44,7 +44,9 @@ MpiSession::MpiSession() {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
   require_tags(communicator_);
-  MPI_Comm_rank(communicator_, &rank_);
+  int rank = 0;
+  MPI_Comm_rank(communicator_, &rank);
+  rank_ = Rank(rank);
   MPI_Comm_size(communicator_, &size_);
 }
 

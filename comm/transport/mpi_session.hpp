@@ -7,6 +7,8 @@
 
 #include <mpi.h>
 
+#include "base/index.hpp"
+
 namespace gangway::comm {
 
 class MpiSession {
@@ -18,7 +20,7 @@ class MpiSession {
   MpiSession& operator=(const MpiSession&) = delete;
   ~MpiSession() = default;  // without finalize(): the process is about to _exit, without MPI
 
-  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
   /// Ends MPI in order: every rank is alive and no message is in flight. Waits for all ranks. Calls
@@ -28,7 +30,7 @@ class MpiSession {
 
  private:
   MPI_Comm communicator_ = MPI_COMM_NULL;  // freed by finalize; never after a loss
-  int rank_ = 0;
+  Rank rank_;
   int size_ = 1;
 };
 

@@ -15,13 +15,15 @@ namespace {
 
 constexpr int kPumpEvery = 64;  // polls
 
+int rank_of_peer(int peer) { return rank_of(WorkerIndex(peer)).value(); }
+
 void check(int code, const char* what, int peer) {
   if (code != MPI_SUCCESS) {
     std::array<char, MPI_MAX_ERROR_STRING> text{};
     int length = 0;
     MPI_Error_string(code, text.data(), &length);
-    throw PeerError(peer,
-                    fmt::format("{} with rank {} failed: {}", what, rank_of(peer), text.data()));
+    throw PeerError(WorkerIndex(peer), fmt::format("{} with rank {} failed: {}", what,
+                                                   rank_of_peer(peer), text.data()));
   }
 }
 
@@ -95,8 +97,9 @@ RequestId MpiTransport::start_send(int peer, MessageTag tag, std::span<const std
 }
 
 void MpiTransport::tell(const Operation& operation, Segment& segment) {
-  check(MPI_Isend(segment.data, static_cast<int>(segment.bytes), MPI_BYTE, operation.peer + 1,
-                  operation.tag, session_.communicator(), &segment.request),
+  check(MPI_Isend(segment.data, static_cast<int>(segment.bytes), MPI_BYTE,
+                  rank_of_peer(operation.peer), operation.tag, session_.communicator(),
+                  &segment.request),
         "MPI_Isend", operation.peer);
 }
 
@@ -134,8 +137,8 @@ RequestId MpiTransport::start_receive(int peer, MessageTag tag, std::span<std::b
     const std::size_t begin = segment_begin(bytes.size(), i);
     const std::size_t size = segment_begin(bytes.size(), i + 1) - begin;
     segment = add_segment(operation, segment, size);
-    check(MPI_Irecv(bytes.data() + begin, static_cast<int>(size), MPI_BYTE, peer + 1, tag.packed(),
-                    session_.communicator(), &segments_[segment].request),
+    check(MPI_Irecv(bytes.data() + begin, static_cast<int>(size), MPI_BYTE, rank_of_peer(peer),
+                    tag.packed(), session_.communicator(), &segments_[segment].request),
           "MPI_Irecv", peer);
   }
   return start(operation);
@@ -144,8 +147,8 @@ RequestId MpiTransport::start_receive(int peer, MessageTag tag, std::span<std::b
 RequestId MpiTransport::start_receive_up_to(int peer, MessageTag tag, std::span<std::byte> bytes) {
   Operation operation{.peer = peer, .receives = true, .may_be_shorter = true};
   const std::size_t segment = add_segment(operation, kNone, bytes.size());
-  check(MPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, peer + 1, tag.packed(),
-                  session_.communicator(), &segments_[segment].request),
+  check(MPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, rank_of_peer(peer),
+                  tag.packed(), session_.communicator(), &segments_[segment].request),
         "MPI_Irecv", peer);
   return start(operation);
 }
@@ -186,7 +189,7 @@ bool MpiTransport::done(RequestId request) {
       throw CommError(
           fmt::format("rank {}: rank {} sent {} bytes where {} were expected; were the workers "
                       "built from one job?",
-                      rank_of(worker()), rank_of(peer), received, expected));
+                      rank_of(own_number()), rank_of_peer(peer), received, expected));
     }
   }
   operation.active = false;

@@ -22,7 +22,7 @@ class MpiTransport final : public Transport {
   /// @param pump  called now and then while the lane waits, to handle control messages
   MpiTransport(const MpiSession& session, std::int64_t epoch, std::function<void()> pump);
 
-  [[nodiscard]] int worker() const override { return session_.rank() - 1; }
+  [[nodiscard]] int worker() const override { return worker_of(session_.rank()).value(); }
   [[nodiscard]] int num_workers() const override { return session_.size() - 1; }
   [[nodiscard]] std::int64_t epoch() const override { return epoch_; }
   [[nodiscard]] RequestId start_send(int peer, MessageTag tag,

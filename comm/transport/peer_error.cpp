@@ -5,7 +5,8 @@
 
 namespace gangway::comm {
 
-std::string silence_text(int worker, double seconds, int peer, std::string_view what) {
+std::string silence_text(WorkerIndex worker, double seconds, WorkerIndex peer,
+                         std::string_view what) {
   return fmt::format(
       "rank {} waited {:.1f} s for rank {} ({}); is it alive, and is the network up? The limit is "
       "layout.timeout_seconds",

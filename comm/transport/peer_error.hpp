@@ -9,27 +9,26 @@
 #include <string_view>
 
 #include "base/errors.hpp"
+#include "base/index.hpp"
 
 namespace gangway::comm {
 
 class PeerError : public CommError {
  public:
-  /// @param worker  the accused worker's index
-  PeerError(int worker, const std::string& message) : CommError(message), worker_(worker) {}
-  [[nodiscard]] int worker() const { return worker_; }
+  /// @param worker  the accused
+  PeerError(WorkerIndex worker, const std::string& message) : CommError(message), worker_(worker) {}
+  [[nodiscard]] WorkerIndex worker() const { return worker_; }
 
  private:
-  int worker_;
+  WorkerIndex worker_;
 };
 
-/// The rank that messages name for a worker; rank 0 is the coordinator.
-[[nodiscard]] constexpr int rank_of(int worker) { return worker + 1; }
-
-/// Text: "rank 2 waited 60.0 s for rank 3 (a tensor of step 4); is it alive, …". Takes workers.
-[[nodiscard]] std::string silence_text(int worker, double seconds, int peer, std::string_view what);
+/// Text: "rank 2 waited 60.0 s for rank 3 (a tensor of step 4); is it alive, …".
+[[nodiscard]] std::string silence_text(WorkerIndex worker, double seconds, WorkerIndex peer,
+                                       std::string_view what);
 
 /// The worker that a failure accuses; none if it accuses no worker.
-[[nodiscard]] inline std::optional<int> accused_by(const Error& error) {
+[[nodiscard]] inline std::optional<WorkerIndex> accused_by(const Error& error) {
   const auto* of_peer = dynamic_cast<const PeerError*>(&error);
   return of_peer != nullptr ? std::optional(of_peer->worker()) : std::nullopt;
 }

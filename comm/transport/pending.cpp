@@ -17,8 +17,8 @@ void wait_all(Transport& transport, std::vector<PendingRequest>& pending, const 
     if (deadline.expired()) {
       const int silent = pending.front().peer;
       throw PeerError(transport.number_of(silent),
-                      silence_text(transport.number_of(transport.worker()),
-                                   deadline.allowed_seconds(), transport.number_of(silent), what));
+                      silence_text(transport.own_number(), deadline.allowed_seconds(),
+                                   transport.number_of(silent), what));
     }
     transport.idle();
   }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/index.hpp"
 #include "comm/transport/message_tag.hpp"
 
 namespace gangway::comm {
@@ -23,8 +24,9 @@ class Transport {
   [[nodiscard]] virtual int worker() const = 0;  ///< own index, 0..num_workers()-1
   [[nodiscard]] virtual int num_workers() const = 0;
   [[nodiscard]] virtual std::int64_t epoch() const = 0;
-  /// The index of `worker` among all workers, for messages, if this transport is a group's.
-  [[nodiscard]] virtual int number_of(int worker) const { return worker; }
+  /// The worker of this place in a transport, which may be a group's; for messages to the user.
+  [[nodiscard]] virtual WorkerIndex number_of(int worker) const { return WorkerIndex(worker); }
+  [[nodiscard]] WorkerIndex own_number() const { return number_of(worker()); }
 
   /// Starts sending `bytes` to `peer`; they must stay unchanged until the request is done.
   [[nodiscard]] virtual RequestId start_send(int peer, MessageTag tag,

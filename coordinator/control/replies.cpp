@@ -9,7 +9,7 @@ namespace gangway::coordinator {
 namespace {
 
 void fill(wire::Worker& reply, const WorkerStatus& worker) {
-  reply.set_rank(worker.rank);
+  reply.set_rank(worker.rank.value());
   reply.set_host(as_utf8(worker.host));
   reply.set_device(as_utf8(worker.device));
   reply.set_pid(worker.pid);

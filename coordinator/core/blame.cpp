@@ -19,12 +19,12 @@ constexpr std::chrono::milliseconds kDriverPatience{2'000};
 
 }  // namespace
 
-int Blame::only_idle(const Membership& membership, TimePoint now) const {
-  int idle = 0;
+Rank Blame::only_idle(const Membership& membership, TimePoint now) const {
+  Rank idle;
   for (const Member& member : membership.members()) {
     if (of(member.rank) == nullptr && takes_part(member) && !waits(member, now)) {
-      if (idle != 0) {
-        return 0;
+      if (idle != Rank()) {
+        return {};
       }
       idle = member.rank;
     }
@@ -44,16 +44,16 @@ void Blame::forgive(std::chrono::steady_clock::duration gap, TimePoint now) {
   since_ = std::min(since_ + gap, now);
 }
 
-const Complaint* Blame::of(int rank) const {
+const Complaint* Blame::of(Rank rank) const {
   const auto found = places_.find(rank);
   return found == places_.end() ? nullptr : &complaints_[found->second];
 }
 
 /// If the accusations form a circle, returns the rank that the first complaint accuses.
-int Blame::end_of_chain() const {
-  std::set<int> seen;
-  int rank = complaints_.front().rank;
-  for (const Complaint* one = of(rank); one != nullptr && one->accused != 0; one = of(rank)) {
+Rank Blame::end_of_chain() const {
+  std::set<Rank> seen;
+  Rank rank = complaints_.front().rank;
+  for (const Complaint* one = of(rank); one != nullptr && one->accused != Rank(); one = of(rank)) {
     if (!seen.insert(rank).second) {
       return complaints_.front().accused;
     }
@@ -68,13 +68,13 @@ std::optional<Fault> Blame::verdict(const Membership& membership, TimePoint now)
   }
   const Complaint& first = complaints_.front();
   const auto waited = now - since_;
-  if (waited < (first.accused == 0 ? kDriverPatience : kHeartbeatPatience)) {
+  if (waited < (first.accused == Rank() ? kDriverPatience : kHeartbeatPatience)) {
     return std::nullopt;
   }
-  int culprit = end_of_chain();
+  Rank culprit = end_of_chain();
   const bool is_heard = of(culprit) != nullptr;
-  if (first.accused != 0 && (is_heard || waits(membership.member(culprit), now))) {
-    if (const int idle = only_idle(membership, now); idle != 0) {
+  if (first.accused != Rank() && (is_heard || waits(membership.member(culprit), now))) {
+    if (const Rank idle = only_idle(membership, now); idle != Rank()) {
       culprit = idle;
     } else if (!is_heard && waited < kBlamePatience) {
       return std::nullopt;  // the culprit waits too and will complain itself

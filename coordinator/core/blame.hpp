@@ -6,9 +6,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/time.hpp"
@@ -18,8 +18,8 @@ namespace gangway::coordinator {
 
 /// A worker's report that a peer or the network failed it. The worker has left the run.
 struct Complaint {
-  int rank = 0;     ///< rank of the worker that complains
-  int accused = 0;  ///< rank that it waited for; 0: no particular rank
+  Rank rank{};     ///< the worker that complains
+  Rank accused{};  ///< the worker that it waited for; 0: none in particular
   std::string reason;
 };
 
@@ -39,13 +39,13 @@ class Blame {
 
  private:
   /// Returns the first complaint of `rank`; null: it has not complained.
-  [[nodiscard]] const Complaint* of(int rank) const;
+  [[nodiscard]] const Complaint* of(Rank rank) const;
   /// Returns the only worker that neither complained nor waits; 0: there is none, or several.
-  [[nodiscard]] int only_idle(const Membership& membership, TimePoint now) const;
-  [[nodiscard]] int end_of_chain() const;
+  [[nodiscard]] Rank only_idle(const Membership& membership, TimePoint now) const;
+  [[nodiscard]] Rank end_of_chain() const;
 
-  std::vector<Complaint> complaints_;            // in order of arrival
-  std::unordered_map<int, std::size_t> places_;  // by rank: index of its first complaint
+  std::vector<Complaint> complaints_;   // in order of arrival
+  std::map<Rank, std::size_t> places_;  // by rank: index of its first complaint
   TimePoint since_{};
 };
 

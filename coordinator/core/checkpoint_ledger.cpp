@@ -30,12 +30,12 @@ double CompleteCheckpoint::seconds() const {
   return most;
 }
 
-std::optional<CompleteCheckpoint> CheckpointLedger::add(int worker, std::int64_t epoch,
+std::optional<CompleteCheckpoint> CheckpointLedger::add(WorkerIndex worker, std::int64_t epoch,
                                                         messages::CheckpointPart part) {
   const std::int64_t step = part.step;
   const auto found = open_.find(step);
   if (found == open_.end() || found->second.epoch != epoch || found->second.is_complete ||
-      worker < 0 || worker >= num_workers_) {
+      std::cmp_greater_equal(worker.place(), num_workers_)) {
     return std::nullopt;
   }
   auto& parts = found->second.parts;
@@ -59,7 +59,7 @@ bool CheckpointLedger::is_open_before(std::int64_t end) const {
   return !open_.empty() && open_.begin()->first < end;
 }
 
-bool CheckpointLedger::owes(int worker, std::int64_t end) const {
+bool CheckpointLedger::owes(WorkerIndex worker, std::int64_t end) const {
   return std::ranges::any_of(open_, [&](const auto& entry) {
     return entry.first < end && !entry.second.is_complete && !entry.second.parts.contains(worker);
   });
@@ -73,9 +73,9 @@ std::string CheckpointLedger::missing(const Open& open) const {
   if (open.is_complete) {
     return "its manifest";
   }
-  for (int worker = 0; worker < num_workers_; ++worker) {
+  for (WorkerIndex worker; worker.value() < num_workers_; ++worker) {
     if (!open.parts.contains(worker)) {
-      return fmt::format("the file of rank {}", worker + 1);
+      return fmt::format("the file of rank {}", rank_of(worker));
     }
   }
   throw InvariantError("a checkpoint has all of its files and is not complete");

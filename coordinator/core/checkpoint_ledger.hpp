@@ -37,7 +37,7 @@ class CheckpointLedger {
   /// Opens the checkpoint of a lease that saves at `step` under `epoch`.
   void begin(std::int64_t step, std::int64_t epoch);
   /// Adds a worker's report on its file. Ignores a part of an unknown step or another epoch.
-  [[nodiscard]] std::optional<CompleteCheckpoint> add(int worker, std::int64_t epoch,
+  [[nodiscard]] std::optional<CompleteCheckpoint> add(WorkerIndex worker, std::int64_t epoch,
                                                       messages::CheckpointPart part);
 
   void committed(std::int64_t step);
@@ -54,8 +54,8 @@ class CheckpointLedger {
   [[nodiscard]] bool idle() const { return open_.empty(); }
   /// Whether a checkpoint of a step before `end` is under way.
   [[nodiscard]] bool is_open_before(std::int64_t end) const;
-  /// Whether this worker (0..W-1) still has to write a file for a step before `end`.
-  [[nodiscard]] bool owes(int worker,
+  /// Whether this worker still has to write a file for a step before `end`.
+  [[nodiscard]] bool owes(WorkerIndex worker,
                           std::int64_t end = std::numeric_limits<std::int64_t>::max()) const;
   /// Whether a checkpoint has all its files but no manifest yet.
   [[nodiscard]] bool is_committing() const;
@@ -67,10 +67,10 @@ class CheckpointLedger {
  private:
   struct Open {
     std::int64_t epoch = 0;
-    std::map<int, messages::CheckpointPart> parts;  ///< by worker
-    bool is_complete = false;                       ///< add() has returned it
-    std::optional<TimePoint> since;                 ///< when all workers had done its step
-    std::chrono::milliseconds told{0};              ///< its duration at the last warning
+    std::map<WorkerIndex, messages::CheckpointPart> parts;
+    bool is_complete = false;           ///< add() has returned it
+    std::optional<TimePoint> since;     ///< when all workers had done its step
+    std::chrono::milliseconds told{0};  ///< its duration at the last warning
   };
   [[nodiscard]] std::string missing(const Open& open) const;
 

@@ -22,7 +22,7 @@ constexpr std::chrono::seconds kHealthySavePatience{10};
 /// If a replacement host cannot run the job, a later start may do without that host.
 RunEnd failed(const View& view, const Fault& fault) {
   const bool is_of_a_host =
-      view.is_restart && !view.has_begun && fault.rank > 0 &&
+      view.is_restart && !view.has_begun && fault.rank != Rank() &&
       (fault.code == ExitCode::kUsage || fault.code == ExitCode::kEnvironment);
   return ended_by(is_of_a_host ? ExitCode::kWorkerLost : fault.code, fault.reason, fault.rank);
 }

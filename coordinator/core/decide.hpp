@@ -21,7 +21,7 @@ namespace gangway::coordinator {
 /// order of messages nor on the disk's speed.
 struct HeldTrouble {
   Trouble trouble;
-  int rank = 0;  ///< rank that reported it; 0: none in particular
+  Rank rank{};  ///< rank that reported it; 0: none in particular
   TimePoint since{};
 };
 

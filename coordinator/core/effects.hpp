@@ -24,7 +24,7 @@
 namespace gangway::coordinator {
 
 struct SendMessage {
-  std::vector<int> ranks;  ///< all receive the same bytes
+  std::vector<Rank> ranks;  ///< all receive the same bytes
   messages::Message message;
 };
 /// Choose the state to start from; then call `RunCore::begin_with` or `cannot_begin`.

@@ -46,7 +46,7 @@ void FigureAccounting::Mean::add(double value) {
 }
 
 void FigureAccounting::add_step(const std::map<int, messages::MicrobatchLoss>& losses,
-                                const std::map<int, messages::Progress>& told) {
+                                const std::map<Rank, messages::Progress>& told) {
   std::map<std::string, Mean> of_step;
   for (const auto& [microbatch, loss] : losses) {
     for (const messages::NamedFigure& figure : loss.figures) {
@@ -62,7 +62,7 @@ void FigureAccounting::add_step(const std::map<int, messages::MicrobatchLoss>& l
   add_histograms(told);
 }
 
-void FigureAccounting::add_updates(const std::map<int, messages::Progress>& told) {
+void FigureAccounting::add_updates(const std::map<Rank, messages::Progress>& told) {
   std::map<int, messages::UpdateFigures> of_step;
   for (const auto& [rank, progress] : told) {
     for (const messages::UpdateFigures& update : progress.updates) {
@@ -80,7 +80,7 @@ void FigureAccounting::add_updates(const std::map<int, messages::Progress>& told
   }
 }
 
-void FigureAccounting::add_histograms(const std::map<int, messages::Progress>& told) {
+void FigureAccounting::add_histograms(const std::map<Rank, messages::Progress>& told) {
   std::map<std::pair<std::int64_t, std::string>, Histogram> sums;
   for (const auto& [rank, progress] : told) {
     for (const messages::HistogramPart& part : progress.histograms) {

@@ -24,7 +24,7 @@ class FigureAccounting {
   /// @param told    by rank; squares are added in the order of the ranks
   /// @throws InvariantError for an unknown network
   void add_step(const std::map<int, messages::MicrobatchLoss>& losses,
-                const std::map<int, messages::Progress>& told);
+                const std::map<Rank, messages::Progress>& told);
   /// Means over the last step's micro-batches, by name; bit-identical on every layout.
   [[nodiscard]] const std::map<std::string, double>& last_step() const { return last_step_; }
   /// Writes to `tick` what arrived since the last call: each network's newest update, the figures'
@@ -38,8 +38,8 @@ class FigureAccounting {
     void add(double value);
     [[nodiscard]] double value() const { return sum / static_cast<double>(count); }
   };
-  void add_updates(const std::map<int, messages::Progress>& told);
-  void add_histograms(const std::map<int, messages::Progress>& told);
+  void add_updates(const std::map<Rank, messages::Progress>& told);
+  void add_histograms(const std::map<Rank, messages::Progress>& told);
 
   std::vector<std::string> networks_;
   std::map<std::string, double> last_step_;         // means over its micro-batches, by name

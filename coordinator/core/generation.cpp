@@ -38,7 +38,7 @@ Generation::Generation(GenerationSettings settings, TimePoint start)
       began_at_(start),
       last_clock_(start) {}
 
-Generation::Reply Generation::take(int rank, const messages::Hello& hello) {
+Generation::Reply Generation::take(Rank rank, const messages::Hello& hello) {
   if (auto fault = membership_.join(rank, hello)) {
     return {.fault = std::move(fault)};
   }
@@ -49,28 +49,28 @@ Generation::Reply Generation::take(int rank, const messages::Hello& hello) {
   return {.effects = {SendMessage{.ranks = {rank}, .message = std::move(welcome)}}};
 }
 
-Effects Generation::take(int rank, const messages::Inventory& inventory) {
-  return resume_protocol_.add(rank - 1, inventory)
+Effects Generation::take(Rank rank, const messages::Inventory& inventory) {
+  return resume_protocol_.add(worker_of(rank), inventory)
              ? Effects{ChooseResumePoint{resume_protocol_.inventory(), /*refused_checkpoint=*/{}}}
              : Effects{};
 }
 
-Effects Generation::take(int rank, const messages::Loading& loading, TimePoint now) {
+Effects Generation::take(Rank rank, const messages::Loading& loading, TimePoint now) {
   membership_.loads(now);
-  const auto line = resume_protocol_.loading(rank - 1, loading, now);
+  const auto line = resume_protocol_.loading(worker_of(rank), loading, now);
   return line ? Effects{Say{*line}} : Effects{};
 }
 
-Effects Generation::take(int rank, const messages::Unloadable& unloadable) {
-  if (!unloadable.part || unloadable.holder >= settings_.num_workers) {
+Effects Generation::take(Rank rank, const messages::Unloadable& unloadable) {
+  if (!unloadable.part || unloadable.holder.value() >= settings_.num_workers) {
     return resume_protocol_.refuse(unloadable, {})
                ? Effects{ChooseResumePoint{resume_protocol_.inventory(), unloadable.reason}}
                : Effects{};
   }
-  std::vector<int> mates;
+  std::vector<WorkerIndex> mates;
   for (const Member& member : membership_.members()) {
-    if (member.shared_memory == membership_.member(unloadable.holder + 1).shared_memory) {
-      mates.push_back(member.rank - 1);
+    if (member.shared_memory == membership_.member(rank_of(unloadable.holder)).shared_memory) {
+      mates.push_back(worker_of(member.rank));
     }
   }
   const bool is_news = resume_protocol_.refuse(unloadable, mates);
@@ -82,7 +82,7 @@ Effects Generation::take(int rank, const messages::Unloadable& unloadable) {
   return effects;
 }
 
-std::optional<Fault> Generation::take(int rank, const messages::Ready& ready) {
+std::optional<Fault> Generation::take(Rank rank, const messages::Ready& ready) {
   if (auto fault = membership_.ready(rank, ready)) {
     return fault;
   }
@@ -156,8 +156,8 @@ std::vector<GrantLease> Generation::grant(TimePoint now) {
   return grants;
 }
 
-Effects Generation::use(int rank, const messages::Progress& progress, TimePoint now) {
-  const int worker = rank - 1;
+Effects Generation::use(Rank rank, const messages::Progress& progress, TimePoint now) {
+  const WorkerIndex worker = worker_of(rank);
   leases_.set_step_seconds(ticks_.median_step_seconds());
   snapshots_.set_step_seconds(ticks_.median_step_seconds(), seconds(now - began_at_));
   snapshots_.taken(worker, progress.snapshot, progress.snapshot_seconds);
@@ -167,14 +167,14 @@ Effects Generation::use(int rank, const messages::Progress& progress, TimePoint 
     effects.emplace_back(Say{std::move(news)});
   }
   for (const messages::SkippedUpdate& skip : progress.skips) {
-    if (worker == 0) {  // all workers report the same
+    if (worker == WorkerIndex()) {  // all workers report the same
       effects.emplace_back(Say{skip_line(skip, settings_.ticks.networks)});
     }
   }
   return effects;
 }
 
-Effects Generation::look_at_memory(int rank, const messages::MemoryFigures& memory) {
+Effects Generation::look_at_memory(Rank rank, const messages::MemoryFigures& memory) {
   if (early_memory_.is_over()) {
     return {};
   }
@@ -215,15 +215,16 @@ Effects Generation::save_failed(std::int64_t step, const std::string& reason) {
   return {DiscardCheckpoint{step}, Say{ledger_.failed(step, reason)}};
 }
 
-void Generation::complain(int rank, const messages::Stop& stop, TimePoint now) {
-  const bool is_known = stop.accused >= 1 && stop.accused <= settings_.num_workers;
-  blame_.add({.rank = rank, .accused = is_known ? stop.accused : 0, .reason = stop.reason}, now);
+void Generation::complain(Rank rank, const messages::Stop& stop, TimePoint now) {
+  const bool is_known = stop.accused.value() <= settings_.num_workers;
+  blame_.add({.rank = rank, .accused = is_known ? stop.accused : Rank(), .reason = stop.reason},
+             now);
 }
 
 bool Generation::saves_before(std::int64_t step) const {
   return ledger_.is_open_before(step) &&
          std::ranges::none_of(membership_.members(), [&](const Member& member) {
-           return member.state == WorkerState::kLeft && ledger_.owes(member.rank - 1, step);
+           return member.state == WorkerState::kLeft && ledger_.owes(worker_of(member.rank), step);
          });
 }
 

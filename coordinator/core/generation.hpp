@@ -63,11 +63,11 @@ class Generation {
   Generation(GenerationSettings settings, TimePoint start);
 
   // Until all workers are ready.
-  [[nodiscard]] Reply take(int rank, const messages::Hello& hello);
-  [[nodiscard]] Effects take(int rank, const messages::Inventory& inventory);
-  [[nodiscard]] Effects take(int rank, const messages::Loading& loading, TimePoint now);
-  [[nodiscard]] Effects take(int rank, const messages::Unloadable& unloadable);
-  [[nodiscard]] std::optional<Fault> take(int rank, const messages::Ready& ready);
+  [[nodiscard]] Reply take(Rank rank, const messages::Hello& hello);
+  [[nodiscard]] Effects take(Rank rank, const messages::Inventory& inventory);
+  [[nodiscard]] Effects take(Rank rank, const messages::Loading& loading, TimePoint now);
+  [[nodiscard]] Effects take(Rank rank, const messages::Unloadable& unloadable);
+  [[nodiscard]] std::optional<Fault> take(Rank rank, const messages::Ready& ready);
   /// Proposes `point` to all workers.
   [[nodiscard]] Effects begin_with(const ResumePoint& point);
   /// Begins to train if all workers are ready and compute alike; nothing: they are not, or it has
@@ -78,15 +78,15 @@ class Generation {
   /// Returns the leases to grant now, without changes and traces.
   [[nodiscard]] std::vector<GrantLease> grant(TimePoint now);
   /// Uses what a worker reported with its step: durations, snapshots, skipped updates.
-  [[nodiscard]] Effects use(int rank, const messages::Progress& progress, TimePoint now);
+  [[nodiscard]] Effects use(Rank rank, const messages::Progress& progress, TimePoint now);
   /// Checks, until the first tick, whether the memory that a worker reported will be enough.
-  [[nodiscard]] Effects look_at_memory(int rank, const messages::MemoryFigures& memory);
+  [[nodiscard]] Effects look_at_memory(Rank rank, const messages::MemoryFigures& memory);
   void first_tick_is_there() { early_memory_.end(); }
   void set_plan(const SteeredPlan& plan);
   void end_at(std::int64_t step);
   void committed(std::int64_t step, TimePoint now);
   [[nodiscard]] Effects save_failed(std::int64_t step, const std::string& reason);
-  void complain(int rank, const messages::Stop& stop, TimePoint now);
+  void complain(Rank rank, const messages::Stop& stop, TimePoint now);
 
   // By the clock.
   /// Extends all deadlines if the coordinator itself did not run for a second or more.
@@ -131,16 +131,16 @@ class Generation {
   [[nodiscard]] Effects comfort_waiting_workers(TimePoint now);
   /// Returns the time allowed to a rank beyond the usual silence, such as for its disk; nothing:
   /// the rank is not expected to make progress.
-  [[nodiscard]] std::optional<std::chrono::milliseconds> time_beyond(int rank) const;
+  [[nodiscard]] std::optional<std::chrono::milliseconds> time_beyond(Rank rank) const;
   /// Whether a rank only has to write its last file.
-  [[nodiscard]] bool is_writing_its_last(int rank) const;
+  [[nodiscard]] bool is_writing_its_last(Rank rank) const;
   /// Whether a checkpoint before `step` is under way and can still become complete.
   [[nodiscard]] bool saves_before(std::int64_t step) const;
   [[nodiscard]] std::vector<WorkerStatus> worker_statuses() const;
 
   struct NewestReady {
     messages::Ready message;
-    int rank = 0;  ///< its sender
+    Rank rank{};  ///< its sender
   };
 
   GenerationSettings settings_;

@@ -105,17 +105,17 @@ std::optional<Fault> Generation::check_last_manifest(TimePoint now) {
     return std::nullopt;
   }
   return Fault{
-      ExitCode::kEnvironment, 0,
+      ExitCode::kEnvironment, Rank(),
       "the manifest of the last checkpoint does not get onto the disk: look at the disk of "
       "the run directory, then start the same command again"};
 }
 
-bool Generation::is_writing_its_last(int rank) const {
+bool Generation::is_writing_its_last(Rank rank) const {
   return leases_.last_granted() && watch_.done(rank) >= leases_.granted_end() &&
-         ledger_.owes(rank - 1);
+         ledger_.owes(worker_of(rank));
 }
 
-std::optional<std::chrono::milliseconds> Generation::time_beyond(int rank) const {
+std::optional<std::chrono::milliseconds> Generation::time_beyond(Rank rank) const {
   if (membership_.member(rank).state != WorkerState::kReady) {
     return std::nullopt;
   }
@@ -128,7 +128,7 @@ std::optional<std::chrono::milliseconds> Generation::time_beyond(int rank) const
 Effects Generation::name_late_workers(TimePoint now) {
   const double usual = ticks_.median_step_seconds();
   const auto late =
-      watch_.find(now, watch_.notable(usual), [this](int rank) { return time_beyond(rank); });
+      watch_.find(now, watch_.notable(usual), [this](Rank rank) { return time_beyond(rank); });
   if (!late || late->step <= last_late_step_) {
     return {};
   }
@@ -148,7 +148,7 @@ Effects Generation::name_late_workers(TimePoint now) {
 
 std::optional<Fault> Generation::check_progress(TimePoint now) const {
   const auto silence = watch_.find(now, watch_.deadline(ticks_.median_step_seconds()),
-                                   [this](int rank) { return time_beyond(rank); });
+                                   [this](Rank rank) { return time_beyond(rank); });
   if (!silence) {
     return std::nullopt;
   }
@@ -171,14 +171,15 @@ std::vector<WorkerStatus> Generation::worker_statuses() const {
   const bool is_apart = layout.is_apart();
   std::vector<WorkerStatus> workers;
   for (const Member& member : membership_.members()) {
-    WorkerStatus worker{.rank = member.rank,
-                        .host = member.host,
-                        .device = member.device,
-                        .pid = member.process.pid,
-                        .state = state_text(member.state),
-                        .microbatches = layout.range_of(member.rank - 1),
-                        .networks = is_apart ? layout.held_by(member.rank - 1, networks) : "",
-                        .steps_done = watch_.done(member.rank)};
+    WorkerStatus worker{
+        .rank = member.rank,
+        .host = member.host,
+        .device = member.device,
+        .pid = member.process.pid,
+        .state = state_text(member.state),
+        .microbatches = layout.range_of(worker_of(member.rank).value()),
+        .networks = is_apart ? layout.held_by(worker_of(member.rank).value(), networks) : "",
+        .steps_done = watch_.done(member.rank)};
     const auto means = ticks_.last_means().find(member.rank);
     if (means != ticks_.last_means().end()) {
       worker.work_seconds_per_step = means->second.work_seconds;

@@ -29,7 +29,7 @@ bool is_settled(const Member& member) {
 }  // namespace
 
 template <typename How>
-void Membership::change(int rank, const How& how) {
+void Membership::change(Rank rank, const How& how) {
   Member& member = at(rank);
   const bool was_settled = is_settled(member);
   const bool had_left = member.state == WorkerState::kLeft;
@@ -41,12 +41,12 @@ void Membership::change(int rank, const How& how) {
 Membership::Membership(int num_workers, TimePoint start, const MembershipLimits& limits,
                        std::string build)
     : build_(std::move(build)), start_(start), limits_(limits) {
-  for (int rank = 1; rank <= num_workers; ++rank) {
-    members_.emplace_back().rank = rank;
+  for (WorkerIndex worker; worker.value() < num_workers; ++worker) {
+    members_.emplace_back().rank = rank_of(worker);
   }
 }
 
-std::string Membership::describe(int rank) const {
+std::string Membership::describe(Rank rank) const {
   const Member& member = this->member(rank);
   if (member.state == WorkerState::kExpected) {
     return fmt::format("rank {}", rank);
@@ -54,9 +54,9 @@ std::string Membership::describe(int rank) const {
   return fmt::format("rank {} (host {}, pid {})", rank, member.host, member.process.pid);
 }
 
-std::optional<Fault> Membership::join(int rank, const messages::Hello& hello) {
-  if (rank < 1 || rank > static_cast<int>(members_.size())) {
-    return Fault{ExitCode::kInternal, 0,
+std::optional<Fault> Membership::join(Rank rank, const messages::Hello& hello) {
+  if (!has(rank)) {
+    return Fault{ExitCode::kInternal, Rank(),
                  fmt::format("a Hello came from rank {}, outside 1..{}", rank, members_.size())};
   }
   if (hello.protocol != kProtocolVersion) {
@@ -85,7 +85,7 @@ std::optional<Fault> Membership::join(int rank, const messages::Hello& hello) {
   return std::nullopt;
 }
 
-std::optional<Fault> Membership::ready(int rank, const messages::Ready& ready) {
+std::optional<Fault> Membership::ready(Rank rank, const messages::Ready& ready) {
   const std::uint64_t plan_hash = ready.plan_hash;
   if (member(rank).state != WorkerState::kJoined) {
     return Fault{ExitCode::kInternal, rank,
@@ -108,16 +108,16 @@ std::optional<Fault> Membership::ready(int rank, const messages::Ready& ready) {
   return std::nullopt;
 }
 
-void Membership::leave(int rank) {
+void Membership::leave(Rank rank) {
   change(rank, [](Member& member) { member.state = WorkerState::kLeft; });
 }
 
-void Membership::lifeline_opened(int rank, TimePoint now) {
+void Membership::lifeline_opened(Rank rank, TimePoint now) {
   change(rank, [now](Member& member) { member.heard = now; });
   quiet_until_ = {};
 }
 
-void Membership::heartbeat(int rank, Pulse pulse, TimePoint now) {
+void Membership::heartbeat(Rank rank, Pulse pulse, TimePoint now) {
   if (!member(rank).heard) {
     lifeline_opened(rank, now);
   }
@@ -128,7 +128,7 @@ void Membership::heartbeat(int rank, Pulse pulse, TimePoint now) {
   }
 }
 
-bool Membership::lifeline_closed(int rank, TimePoint now) {
+bool Membership::lifeline_closed(Rank rank, TimePoint now) {
   Member& member = at(rank);
   if (!takes_part(member)) {
     return false;
@@ -156,13 +156,13 @@ std::optional<Fault> Membership::check_start(TimePoint now) const {
   }
   constexpr int kNamed = 8;  // longer lists are unreadable
   std::string late;
-  int first = 0;
+  Rank first;
   int count = 0;
   for (const Member& member : members_) {
     if (is_settled(member)) {
       continue;
     }
-    first = first == 0 ? member.rank : first;
+    first = first == Rank() ? member.rank : first;
     if (++count > kNamed) {
       continue;
     }
@@ -215,13 +215,13 @@ std::optional<Fault> Membership::check(TimePoint now) {
   return check_start(now);
 }
 
-void Membership::lose(int rank) {
+void Membership::lose(Rank rank) {
   change(rank, [](Member& member) { member.state = WorkerState::kLost; });
   ++epoch_;
 }
 
-std::vector<int> Membership::ranks() const {
-  std::vector<int> all(members_.size());
+std::vector<Rank> Membership::ranks() const {
+  std::vector<Rank> all(members_.size());
   std::ranges::transform(members_, all.begin(), &Member::rank);
   return all;
 }

@@ -28,7 +28,7 @@ enum class Pulse { kWorks, kWaits, kBegins };
 
 /// State of one worker.
 struct Member {
-  int rank = 0;                     ///< MPI rank, 1..W
+  Rank rank{};
   std::string host;                 ///< for messages to the user
   ProcessIdentity process;          ///< the process that a kill may target
   std::uint64_t shared_memory = 0;  ///< equal for workers whose /dev/shm is the same
@@ -49,7 +49,7 @@ struct Member {
 /// Why the run has to end, or could not begin.
 struct Fault {
   ExitCode code = ExitCode::kWorkerLost;
-  int rank = 0;        ///< the worker to blame; 0: none in particular
+  Rank rank{};         ///< the worker to blame; 0: none in particular
   std::string reason;  ///< one line: worker, cause, remedy
 };
 
@@ -69,19 +69,19 @@ class Membership {
 
   /// Handles a Hello from `rank`. Returns a fault if the builds differ, or if the rank is unknown
   /// or has said Hello before.
-  [[nodiscard]] std::optional<Fault> join(int rank, const messages::Hello& hello);
+  [[nodiscard]] std::optional<Fault> join(Rank rank, const messages::Hello& hello);
   /// Handles a Ready. Returns a fault if the worker's plan differs or it is not due to say Ready.
-  [[nodiscard]] std::optional<Fault> ready(int rank, const messages::Ready& ready);
-  void leave(int rank);
+  [[nodiscard]] std::optional<Fault> ready(Rank rank, const messages::Ready& ready);
+  void leave(Rank rank);
   /// Restarts the start deadline because a worker makes progress with loading.
   void loads(TimePoint now) { start_ = std::max(start_, now); }
 
-  void lifeline_opened(int rank, TimePoint now);
-  void heartbeat(int rank, Pulse pulse, TimePoint now);
-  void dying(int rank, int signal) { at(rank).signal = signal; }
-  void cut_off(int rank) { at(rank).is_cut_off = true; }
+  void lifeline_opened(Rank rank, TimePoint now);
+  void heartbeat(Rank rank, Pulse pulse, TimePoint now);
+  void dying(Rank rank, int signal) { at(rank).signal = signal; }
+  void cut_off(Rank rank) { at(rank).is_cut_off = true; }
   /// @return false if expected: the worker has said Goodbye, or is known to be lost
-  bool lifeline_closed(int rank, TimePoint now);
+  bool lifeline_closed(Rank rank, TimePoint now);
 
   /// Extends all deadlines by `gap`, in which the coordinator did not run and read nothing.
   void forgive(std::chrono::steady_clock::duration gap, TimePoint now);
@@ -90,7 +90,7 @@ class Membership {
   [[nodiscard]] std::optional<Fault> check(TimePoint now);
 
   /// Marks `rank` as lost and raises the epoch.
-  void lose(int rank);
+  void lose(Rank rank);
 
   /// Whether all workers have said Ready and have open lifelines (these arrive in either order).
   [[nodiscard]] bool all_ready() const { return num_settled_ == members_.size(); }
@@ -100,19 +100,20 @@ class Membership {
   [[nodiscard]] std::int64_t epoch() const { return epoch_; }
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
   /// All ranks, 1..W.
-  [[nodiscard]] std::vector<int> ranks() const;
-  /// @pre 1 <= rank <= W.
-  [[nodiscard]] const Member& member(int rank) const {
-    return members_.at(static_cast<std::size_t>(rank - 1));
+  [[nodiscard]] std::vector<Rank> ranks() const;
+  [[nodiscard]] bool has(Rank rank) const { return worker_of(rank).place() < members_.size(); }
+  /// @pre has(rank)
+  [[nodiscard]] const Member& member(Rank rank) const {
+    return members_.at(worker_of(rank).place());
   }
   /// Returns "rank 2 (node-a, pid 4122)".
-  [[nodiscard]] std::string describe(int rank) const;
+  [[nodiscard]] std::string describe(Rank rank) const;
 
  private:
-  [[nodiscard]] Member& at(int rank) { return members_.at(static_cast<std::size_t>(rank - 1)); }
+  [[nodiscard]] Member& at(Rank rank) { return members_.at(worker_of(rank).place()); }
   /// Changes a member by `how` and updates num_settled_ and num_left_.
   template <typename How>
-  void change(int rank, const How& how);
+  void change(Rank rank, const How& how);
   [[nodiscard]] std::optional<Fault> check_start(TimePoint now) const;
   [[nodiscard]] static std::string how_it_closed(const Member& member);
 
@@ -125,7 +126,7 @@ class Membership {
   MembershipLimits limits_;
   std::int64_t epoch_ = 1;
   std::optional<std::uint64_t> plan_hash_;
-  int plan_rank_ = 0;  ///< rank that reported plan_hash_
+  Rank plan_rank_;  ///< rank that reported plan_hash_
 };
 
 }  // namespace gangway::coordinator

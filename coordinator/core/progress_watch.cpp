@@ -25,7 +25,7 @@ ProgressWatch::ProgressWatch(int num_workers, std::int64_t start_step,
       done_(static_cast<std::size_t>(num_workers), start_step),
       since_(static_cast<std::size_t>(num_workers)) {}
 
-void ProgressWatch::stepped(int rank, std::int64_t step, TimePoint now) {
+void ProgressWatch::stepped(Rank rank, std::int64_t step, TimePoint now) {
   done_.set(place(rank), step);
   since_[place(rank)] = now;
 }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/index.hpp"
 #include "base/numbers/min_max_tracker.hpp"
 #include "base/time.hpp"
 
@@ -21,18 +22,18 @@ class ProgressWatch {
   ProgressWatch(int num_workers, std::int64_t start_step, std::chrono::milliseconds floor);
 
   /// Records that `rank` has done `step` steps.
-  void stepped(int rank, std::int64_t step, TimePoint now);
+  void stepped(Rank rank, std::int64_t step, TimePoint now);
   /// Records that a lease from `begin` was granted: silence of an idle worker counts from now.
   void granted(std::int64_t begin, TimePoint now);
   /// Records a picture or a checkpoint part: its writer was busy, and the other workers waited.
   void note_activity(TimePoint now) { last_activity_ = now; }
   /// Records that `rank` has written more of a checkpoint to its disk.
-  void wrote(int rank, TimePoint now) { since_[place(rank)] = now; }
+  void wrote(Rank rank, TimePoint now) { since_[place(rank)] = now; }
   /// Counts `gap`, in which the coordinator itself did not run, as silence of no worker.
   void forgive(std::chrono::steady_clock::duration gap, TimePoint now);
 
   struct Silence {
-    int rank = 0;
+    Rank rank{};
     std::int64_t step = 0;  ///< last step done
     double seconds = 0.0;
   };
@@ -52,7 +53,7 @@ class ProgressWatch {
       if (!since_[place] || now - since_of(place) < limit) {
         continue;  // the usual case
       }
-      const int rank = static_cast<int>(place) + 1;
+      const Rank rank = rank_of(WorkerIndex(static_cast<int>(place)));
       const auto silence = now - since_of(place);
       const std::optional<std::chrono::milliseconds> more = extra(rank);
       if (more && silence >= limit + *more && (!worst || done_[place] < worst->step)) {
@@ -63,14 +64,14 @@ class ProgressWatch {
   }
 
   /// Steps done by `rank`. @pre 1 <= rank <= num_workers
-  [[nodiscard]] std::int64_t done(int rank) const { return done_[place(rank)]; }
+  [[nodiscard]] std::int64_t done(Rank rank) const { return done_[place(rank)]; }
   /// Steps done by the fastest worker.
   [[nodiscard]] std::int64_t fastest_done() const { return done_.greatest(); }
   /// Steps done by the slowest worker.
   [[nodiscard]] std::int64_t slowest_done() const { return done_.least(); }
 
  private:
-  [[nodiscard]] static std::size_t place(int rank) { return static_cast<std::size_t>(rank - 1); }
+  [[nodiscard]] static std::size_t place(Rank rank) { return worker_of(rank).place(); }
   /// @pre since_[place] is set
   [[nodiscard]] TimePoint since_of(std::size_t place) const {
     return std::max(*since_[place], last_activity_);

@@ -20,9 +20,9 @@ RunCore::RunCore(RunCoreSettings settings, TimePoint start)
   records_.num_done = settings_.decisions.size();
 }
 
-Effects RunCore::on_message(int rank, const messages::Envelope& envelope, TimePoint now,
+Effects RunCore::on_message(Rank rank, const messages::Envelope& envelope, TimePoint now,
                             double unix_seconds) {
-  if (is_over() || rank < 1 || rank > generation_.settings().num_workers) {
+  if (is_over() || !generation_.membership().has(rank)) {
     return {};
   }
   const Arrival arrival{rank, envelope.epoch, now, unix_seconds};
@@ -151,7 +151,7 @@ Effects RunCore::take(const messages::CheckpointPart& part, const Arrival& arriv
   if (held_back_ && part.step >= held_back_->trouble.step) {
     return {};  // void: a slower disk or another layout would deliver it too late
   }
-  auto complete = generation_.ledger().add(arrival.rank - 1, arrival.epoch, part);
+  auto complete = generation_.ledger().add(worker_of(arrival.rank), arrival.epoch, part);
   if (!complete) {
     return {};
   }
@@ -185,8 +185,8 @@ Effects RunCore::take(const messages::Goodbye& /*goodbye*/, const Arrival& arriv
   return decide_now(arrival.now);
 }
 
-Effects RunCore::on_lifeline_opened(int rank, TimePoint now) {
-  if (ended_ || rank < 1 || rank > generation_.settings().num_workers) {
+Effects RunCore::on_lifeline_opened(Rank rank, TimePoint now) {
+  if (ended_ || !generation_.membership().has(rank)) {
     return {};
   }
   generation_.membership().lifeline_opened(rank, now);
@@ -205,7 +205,7 @@ Effects RunCore::on_clock(TimePoint now) {
     return decide_now(now);
   }
   if (auto fault = generation_.find_fault(now)) {
-    if (fault->rank > 0) {
+    if (fault->rank != Rank()) {
       generation_.membership().lose(fault->rank);
     }
     return end(*std::move(fault));

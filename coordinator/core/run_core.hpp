@@ -66,18 +66,18 @@ class RunCore {
  public:
   RunCore(RunCoreSettings settings, TimePoint start);
 
-  [[nodiscard]] Effects on_message(int rank, const messages::Envelope& envelope, TimePoint now,
+  [[nodiscard]] Effects on_message(Rank rank, const messages::Envelope& envelope, TimePoint now,
                                    double unix_seconds);
-  [[nodiscard]] Effects on_lifeline_opened(int rank, TimePoint now);
-  void on_heartbeat(int rank, Pulse pulse, TimePoint now) {
+  [[nodiscard]] Effects on_lifeline_opened(Rank rank, TimePoint now);
+  void on_heartbeat(Rank rank, Pulse pulse, TimePoint now) {
     generation_.membership().heartbeat(rank, pulse, now);
   }
   /// Records that the worker reported the signal that ends it.
-  void on_dying(int rank, int signal) { generation_.membership().dying(rank, signal); }
+  void on_dying(Rank rank, int signal) { generation_.membership().dying(rank, signal); }
   /// Records that the worker's host acknowledges no packets any more.
-  void on_cut_off(int rank) { generation_.membership().cut_off(rank); }
+  void on_cut_off(Rank rank) { generation_.membership().cut_off(rank); }
   /// on_clock decides, because a Stop with the reason may still arrive.
-  void on_lifeline_closed(int rank, TimePoint now) {
+  void on_lifeline_closed(Rank rank, TimePoint now) {
     generation_.membership().lifeline_closed(rank, now);
   }
   /// @param signal  number; the exit code of a leave whose save fails
@@ -90,7 +90,7 @@ class RunCore {
   /// Starts all workers from `point`, the answer to ChooseResumePoint.
   [[nodiscard]] Effects begin_with(const ResumePoint& point);
   [[nodiscard]] Effects cannot_begin(ExitCode code, const std::string& reason) {
-    return end({code, 0, reason});
+    return end({code, Rank(), reason});
   }
   [[nodiscard]] Effects checkpoint_committed(std::int64_t step, TimePoint now);
   [[nodiscard]] Effects checkpoint_failed(std::int64_t step, const std::string& reason,
@@ -112,7 +112,7 @@ class RunCore {
  private:
   /// Sender, epoch and time of a message.
   struct Arrival {
-    int rank;
+    Rank rank{};
     std::int64_t epoch;
     TimePoint now;
     double unix_seconds;
@@ -162,7 +162,7 @@ class RunCore {
   /// Returns RecordDecisions with all decisions.
   [[nodiscard]] Effects record();
   /// Holds the trouble, unless an earlier one is held. Until its answer no lease is granted.
-  [[nodiscard]] Effects hold_back(Trouble trouble, int rank, TimePoint now);
+  [[nodiscard]] Effects hold_back(Trouble trouble, Rank rank, TimePoint now);
   /// Looks for trouble in finished steps and ticks, and updates what is remembered of them.
   [[nodiscard]] Effects look_for_trouble(const std::optional<report::Tick>& tick, TimePoint now);
   /// Looks for trouble without updating what is remembered.

@@ -16,7 +16,7 @@
 namespace gangway::coordinator {
 
 Effects RunCore::take(const messages::Stop& stop, const Arrival& arrival) {
-  const int rank = arrival.rank;
+  const Rank rank = arrival.rank;
   const auto code = static_cast<ExitCode>(stop.exit_code);
   if (code == ExitCode::kDiverged) {
     const std::int64_t step = stop.step > 0 ? stop.step : generation_.ticks().steps_done() + 1;
@@ -69,7 +69,7 @@ Effects RunCore::balance(TimePoint now, double unix_seconds) {
     return {};
   }
   const std::string why = fmt::format("rank {} is {:.1f} times as slow as the others",
-                                      advice->slowest + 1, advice->slowness);
+                                      rank_of(advice->slowest), advice->slowness);
   if (advice->shares.empty()) {
     return {Say{fmt::format(
         "note   {}: with training.microbatches of at least 2 per worker its work could go to the "
@@ -111,7 +111,7 @@ Effects RunCore::troubles_of(const std::optional<report::Tick>& tick, TimePoint 
     const auto by_loss = troubles_.step(looked_at_, generation_.ticks().last_losses());
     const auto by_figures = troubles_.step_figures(looked_at_, generation_.ticks().last_figures());
     if (by_loss || by_figures) {
-      return hold_back(by_loss ? *by_loss : *by_figures, /*rank=*/0, now);  // 0: no particular rank
+      return hold_back(by_loss ? *by_loss : *by_figures, /*rank=*/{}, now);
     }
   }
   if (!tick) {
@@ -125,11 +125,11 @@ Effects RunCore::troubles_of(const std::optional<report::Tick>& tick, TimePoint 
   if (!saturation) {
     return {};
   }
-  return settings_.divergence.saturation_is_trouble ? hold_back(*saturation, /*rank=*/0, now)
+  return settings_.divergence.saturation_is_trouble ? hold_back(*saturation, /*rank=*/{}, now)
                                                     : Effects{Say{"warn  " + saturation->what}};
 }
 
-Effects RunCore::hold_back(Trouble trouble, int rank, TimePoint now) {
+Effects RunCore::hold_back(Trouble trouble, Rank rank, TimePoint now) {
   if (!held_back_ || trouble.step < held_back_->trouble.step) {
     const TimePoint since = held_back_ ? held_back_->since : now;
     held_back_ = {.trouble = std::move(trouble), .rank = rank, .since = since};
@@ -187,7 +187,7 @@ Effects RunCore::recorded(TimePoint now) {
 }
 
 Effects RunCore::unrecorded(const std::string& reason) {
-  return ended_ ? Effects{} : end({ExitCode::kEnvironment, 0, reason});
+  return ended_ ? Effects{} : end({ExitCode::kEnvironment, Rank(), reason});
 }
 
 }  // namespace gangway::coordinator

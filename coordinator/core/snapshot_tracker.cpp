@@ -16,22 +16,22 @@ SnapshotTracker::SnapshotTracker(int num_workers, std::int64_t start_step, const
       tried_(newest_),
       last_(start_step) {}
 
-void SnapshotTracker::taken(int worker, std::optional<std::int64_t> step, double seconds) {
+void SnapshotTracker::taken(WorkerIndex worker, std::optional<std::int64_t> step, double seconds) {
   if (step <= start_step_) {
     return;
   }
-  newest_.set(static_cast<std::size_t>(worker), step);
+  newest_.set(worker.place(), step);
   cost_ = std::max(cost_, seconds);
   if (!has_buddies_) {
     complete(newest_);
   }
 }
 
-void SnapshotTracker::copied(int worker, std::optional<std::int64_t> step,
+void SnapshotTracker::copied(WorkerIndex worker, std::optional<std::int64_t> step,
                              std::optional<std::int64_t> tried) {
-  tried_.set(static_cast<std::size_t>(worker), tried);
+  tried_.set(worker.place(), tried);
   if (step > start_step_) {
-    copied_.set(static_cast<std::size_t>(worker), step);
+    copied_.set(worker.place(), step);
     complete(copied_);
   }
 }

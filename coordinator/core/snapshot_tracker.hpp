@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/index.hpp"
 #include "base/numbers/min_max_tracker.hpp"
 
 namespace gangway::coordinator {
@@ -43,10 +44,11 @@ class SnapshotTracker {
   /// buddies have their copies, and the next is due only after that.
   void set_buddies(bool has_buddies) { has_buddies_ = has_buddies; }
   /// Records a worker's newest complete snapshot and its cost; ignores steps of earlier starts.
-  void taken(int worker, std::optional<std::int64_t> step, double seconds);
+  void taken(WorkerIndex worker, std::optional<std::int64_t> step, double seconds);
   /// Records a worker's newest snapshot that its buddy holds (`step`), and the newest whose copy
   /// has succeeded or failed (`tried`).
-  void copied(int worker, std::optional<std::int64_t> step, std::optional<std::int64_t> tried);
+  void copied(WorkerIndex worker, std::optional<std::int64_t> step,
+              std::optional<std::int64_t> tried);
   /// Returns the steps in (begin, end] after which to take a snapshot, each only once.
   /// @param saves  whether a checkpoint takes a snapshot after `end` anyway
   [[nodiscard]] std::vector<std::int64_t> due(std::int64_t begin, std::int64_t end, bool saves);

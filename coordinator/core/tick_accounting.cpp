@@ -52,7 +52,7 @@ void add(std::vector<messages::PhaseExposure>& sums, const messages::PhaseExposu
 }
 
 /// Returns, by micro-batch, the sums over the workers, added in the order of their ranks.
-std::map<int, messages::MicrobatchLoss> joined(const std::map<int, messages::Progress>& told) {
+std::map<int, messages::MicrobatchLoss> joined(const std::map<Rank, messages::Progress>& told) {
   std::map<int, messages::MicrobatchLoss> sums;
   for (const auto& [rank, progress] : told) {
     for (const messages::MicrobatchLoss& loss : progress.losses) {
@@ -101,7 +101,7 @@ TickAccounting::TickAccounting(const TickPlan& plan)
       loss_sums_(plan.networks.size()),
       last_losses_(plan.networks.size()) {}
 
-void TickAccounting::require_losses(const messages::MicrobatchLoss& loss, int rank) const {
+void TickAccounting::require_losses(const messages::MicrobatchLoss& loss, Rank rank) const {
   if (loss.by_network.size() != plan_.networks.size()) {
     throw InvariantError(fmt::format("rank {} reported losses of {} networks, and there are {}",
                                      rank, loss.by_network.size(), plan_.networks.size()));
@@ -140,7 +140,7 @@ void TickAccounting::forgive(std::chrono::steady_clock::duration gap) {
   forgiven_seconds_ += seconds(gap);
 }
 
-std::optional<report::Tick> TickAccounting::add(int rank, const messages::Progress& progress,
+std::optional<report::Tick> TickAccounting::add(Rank rank, const messages::Progress& progress,
                                                 TimePoint now, double unix_seconds) {
   const std::int64_t step = progress.step;
   if (step <= steps_done_) {
@@ -170,7 +170,7 @@ std::optional<report::Tick> TickAccounting::add(int rank, const messages::Progre
   return is_tick ? std::optional(close_tick(now, unix_seconds)) : std::nullopt;
 }
 
-void TickAccounting::add_to_tick(int rank, const messages::Progress& step) {
+void TickAccounting::add_to_tick(Rank rank, const messages::Progress& step) {
   Sum& sum = sums_[rank];
   coordinator::add(sum.progress.figures, step.figures);
   for (const messages::PhaseExposure& exposure : step.exposures) {
@@ -325,7 +325,8 @@ void TickAccounting::tell_memory(report::Tick& tick) {
   }
 }
 
-report::WorkerParts TickAccounting::parts_of(int rank, const messages::StepFigures& figures) const {
+report::WorkerParts TickAccounting::parts_of(Rank rank,
+                                             const messages::StepFigures& figures) const {
   const auto steps = static_cast<double>(steps_in_tick_);
   report::WorkerParts parts{.rank = rank, .seconds = figures.parts};
   parts.seconds.resize(part_names_.size(), 0.0);

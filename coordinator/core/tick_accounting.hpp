@@ -49,13 +49,13 @@ class TickAccounting {
   /// @param unix_seconds  wall clock, for the tick
   /// @throws DivergedError when all workers have reported the step and a loss is not finite
   /// @throws InvariantError when the micro-batches do not add up
-  [[nodiscard]] std::optional<report::Tick> add(int rank, const messages::Progress& progress,
+  [[nodiscard]] std::optional<report::Tick> add(Rank rank, const messages::Progress& progress,
                                                 TimePoint now, double unix_seconds);
 
   /// Steps done by all workers.
   [[nodiscard]] std::int64_t steps_done() const { return steps_done_; }
   /// Rank that reported the loss that was not finite; 0: none.
-  [[nodiscard]] int diverged_rank() const { return diverged_rank_; }
+  [[nodiscard]] Rank diverged_rank() const { return diverged_rank_; }
   /// Mean losses of the last step, by network; bit-identical on every layout.
   [[nodiscard]] const std::vector<double>& last_losses() const { return last_losses_; }
   /// Mean figures of the last step, by name; bit-identical on every layout.
@@ -72,13 +72,13 @@ class TickAccounting {
     std::optional<messages::DeviceGauges> gauges;
   };
   /// The last tick's means, by rank; empty before the first tick.
-  [[nodiscard]] const std::map<int, WorkerMeans>& last_means() const { return last_means_; }
+  [[nodiscard]] const std::map<Rank, WorkerMeans>& last_means() const { return last_means_; }
   /// Median duration of the last steps; 0 before the first.
   [[nodiscard]] double median_step_seconds() const;
 
  private:
   struct OpenStep {
-    std::map<int, messages::Progress> told;          ///< by rank
+    std::map<Rank, messages::Progress> told;         ///< by rank
     std::map<int, messages::MicrobatchLoss> losses;  ///< by micro-batch
   };
   /// Sums over one worker's steps in a tick. `unfired` is the maximum, `memory` and `gauges` are
@@ -89,25 +89,25 @@ class TickAccounting {
   };
 
   /// @throws InvariantError if the number of losses is not the number of networks
-  void require_losses(const messages::MicrobatchLoss& loss, int rank) const;
+  void require_losses(const messages::MicrobatchLoss& loss, Rank rank) const;
   /// @throws DivergedError if a loss is not finite @pre all workers have reported the step
   void require_finite_losses(std::int64_t step, const OpenStep& open);
   void close_step(std::int64_t step, const OpenStep& open, TimePoint now);
-  void add_to_tick(int rank, const messages::Progress& step);
+  void add_to_tick(Rank rank, const messages::Progress& step);
   [[nodiscard]] report::Tick close_tick(TimePoint now, double unix_seconds);
   void keep_means(double tick_seconds);
   void tell_workers(report::Tick& tick) const;
   void tell_memory(report::Tick& tick);
   void tell_exposures(report::Tick& tick) const;
-  [[nodiscard]] report::WorkerParts parts_of(int rank, const messages::StepFigures& figures) const;
+  [[nodiscard]] report::WorkerParts parts_of(Rank rank, const messages::StepFigures& figures) const;
   /// The tick's duration by the worker's own clock, because reports may arrive late and in bulk.
   [[nodiscard]] double own_seconds(const report::WorkerParts& parts,
                                    const report::Tick& tick) const;
 
   TickPlan plan_;
   std::map<std::int64_t, OpenStep> open_;
-  std::map<int, Sum> sums_;  ///< of this tick, by rank
-  std::map<int, WorkerMeans> last_means_;
+  std::map<Rank, Sum> sums_;  ///< of this tick, by rank
+  std::map<Rank, WorkerMeans> last_means_;
   std::deque<double> step_seconds_;  ///< of the last steps
   std::vector<std::string> part_names_;
   double forgiven_seconds_ = 0.0;  ///< of this tick
@@ -118,10 +118,10 @@ class TickAccounting {
   std::int64_t checkpoint_step_;
   FigureAccounting figures_;
   std::vector<double> loss_sums_;  ///< sums of step means in this tick, by network
-  int diverged_rank_ = 0;
-  std::vector<double> last_losses_;                ///< means of the last step
-  std::map<int, std::int64_t> newest_snapshots_;   ///< newest counted snapshot, by rank
-  std::map<int, std::uint64_t> reported_retries_;  ///< up to the last tick, by rank
+  Rank diverged_rank_;
+  std::vector<double> last_losses_;                 ///< means of the last step
+  std::map<Rank, std::int64_t> newest_snapshots_;   ///< newest counted snapshot, by rank
+  std::map<Rank, std::uint64_t> reported_retries_;  ///< up to the last tick, by rank
 };
 
 }  // namespace gangway::coordinator

@@ -124,13 +124,13 @@ void add_networks(Families& families, const JobStatus& status) {
 
 /// Adds a series for each worker and part.
 void add_part_seconds(Families& families, Row row,
-                      const std::map<int, std::vector<double>>& by_rank,
+                      const std::map<Rank, std::vector<double>>& by_rank,
                       const std::vector<std::string>& names) {
   for (const auto& [rank, seconds] : by_rank) {
     for (std::size_t part = 0; part < seconds.size(); ++part) {
       if (seconds[part] > 0.0) {
         row.value = seconds[part];
-        families.add({row}, {{"part", names[part]}, {"rank", std::to_string(rank)}});
+        families.add({row}, {{"part", names[part]}, {"rank", fmt::to_string(rank)}});
       }
     }
   }
@@ -242,7 +242,7 @@ void add_tick_of(Families& families, const WorkerStatus& worker, const Labels& l
 void add_workers(Families& families, const JobStatus& status) {
   for (const WorkerStatus& worker : status.workers) {
     const Labels labels = {
-        {"rank", std::to_string(worker.rank)}, {"host", worker.host}, {"device", worker.device}};
+        {"rank", fmt::to_string(worker.rank)}, {"host", worker.host}, {"device", worker.device}};
     families.add({{"gangway_worker_up", "1: the worker takes part.",
                    worker.state == "joined" || worker.state == "ready"},
                   {"gangway_worker_steps", "Steps that the worker has done.", worker.steps_done},

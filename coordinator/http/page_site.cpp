@@ -334,7 +334,7 @@ void PageSite::log(const WebRequest& request, const Reply& reply) {
     return;
   }
   read(
-      [rank = *given](RunReader& reader) {
+      [rank = Rank(*given)](RunReader& reader) {
         auto lines = reader.log_end(rank);
         return lines ? shared(std::move(*lines)) : SharedText();
       },

@@ -77,7 +77,7 @@ std::optional<std::string> RunReader::picture(const std::string& name) const {
   return bytes && bytes->size() <= kMaxPictureBytes ? std::move(bytes) : std::nullopt;
 }
 
-std::optional<std::string> RunReader::log_end(int rank) const {
+std::optional<std::string> RunReader::log_end(Rank rank) const {
   auto text = end_of_file(run_directory_ / kLogsFolder / report::log_file_name(rank), kMaxLogBytes);
   if (text && text->size() == kMaxLogBytes) {
     text->erase(0, text->find('\n') + 1);

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/index.hpp"
 #include "report/run_view/run_view.hpp"
 
 namespace gangway::coordinator {
@@ -26,7 +27,7 @@ class RunReader {
   /// Returns a picture's bytes; nothing if the file is missing, a link or too large.
   [[nodiscard]] std::optional<std::string> picture(const std::string& name) const;
   /// Returns the end of a rank's log, from the beginning of a line.
-  [[nodiscard]] std::optional<std::string> log_end(int rank) const;
+  [[nodiscard]] std::optional<std::string> log_end(Rank rank) const;
 
   static constexpr std::size_t kMaxPictureBytes = std::size_t{16} << 20U;
   static constexpr std::size_t kMaxLogBytes = std::size_t{64} << 10U;

@@ -46,14 +46,14 @@ EventLoop::EventLoop(LoopParts parts, RunCoreSettings settings)
 RunEnd EventLoop::run() {
   parts_.lifelines.start(
       {.opened =
-           [this](int rank) { carry_out(core_.on_lifeline_opened(rank, steady_clock::now())); },
-       .heartbeat = [this](int rank,
+           [this](Rank rank) { carry_out(core_.on_lifeline_opened(rank, steady_clock::now())); },
+       .heartbeat = [this](Rank rank,
                            Pulse pulse) { core_.on_heartbeat(rank, pulse, steady_clock::now()); },
-       .keeping = [this](int rank) { on_keeping(rank); },
-       .dying = [this](int rank, int signal) { core_.on_dying(rank, signal); },
-       .cut_off = [this](int rank) { core_.on_cut_off(rank); },
+       .keeping = [this](Rank rank) { on_keeping(rank); },
+       .dying = [this](Rank rank, int signal) { core_.on_dying(rank, signal); },
+       .cut_off = [this](Rank rank) { core_.on_cut_off(rank); },
        .closed =
-           [this](int rank) {
+           [this](Rank rank) {
              // The worker's last messages may hold the reason why it leaves: read them first.
              (void)pump(kLastMessages);
              core_.on_lifeline_closed(rank, steady_clock::now());
@@ -218,7 +218,7 @@ void EventLoop::carry_out(const EndJob& end) {
   }
 }
 
-void EventLoop::send(const std::vector<int>& ranks, std::int64_t epoch,
+void EventLoop::send(const std::vector<Rank>& ranks, std::int64_t epoch,
                      const messages::Message& message) {
   parts_.mpi.send(ranks, messages::encode({.epoch = epoch, .message = message}));
 }
@@ -345,13 +345,13 @@ void EventLoop::keep_snapshots() {
       });
 }
 
-void EventLoop::on_keeping(int rank) {
+void EventLoop::on_keeping(Rank rank) {
   saving_ranks_.insert(rank);
   closing_since_ = steady_clock::now();
 }
 
 bool EventLoop::is_keeping() const {
-  return copies_ != nullptr || std::ranges::any_of(saving_ranks_, [this](int rank) {
+  return copies_ != nullptr || std::ranges::any_of(saving_ranks_, [this](Rank rank) {
            return parts_.lifelines.is_open(rank);
          });
 }

@@ -97,7 +97,7 @@ class EventLoop {
   void carry_out(const BeginTrace& trace);
   void carry_out(const Say& say);
   void carry_out(const EndJob& end);
-  void send(const std::vector<int>& ranks, std::int64_t epoch, const messages::Message& message);
+  void send(const std::vector<Rank>& ranks, std::int64_t epoch, const messages::Message& message);
   void send_grants();
   /// Ends the job if the disk has not written a decision within kRecordLimit.
   void give_up_records();
@@ -113,7 +113,7 @@ class EventLoop {
   void end();
   /// Copies this host's snapshots after a failure, if worth keeping, on the disk's thread.
   void keep_snapshots();
-  void on_keeping(int rank);
+  void on_keeping(Rank rank);
   /// Whether this process, or a worker on another host, is still copying snapshots.
   [[nodiscard]] bool is_keeping() const;
   void close_if_all_gone();
@@ -135,8 +135,8 @@ class EventLoop {
   std::chrono::steady_clock::time_point ended_at_{};
   std::chrono::steady_clock::time_point closing_since_{};  ///< or last progress of a keeper
   std::vector<std::filesystem::path> stale_files_;         ///< folders of failed checkpoints
-  std::set<int> said_goodbye_;                             ///< ranks that answered a Stop
-  std::set<int> saving_ranks_;  ///< ranks that copy, or have copied, snapshots
+  std::set<Rank> said_goodbye_;                            ///< ranks that answered a Stop
+  std::set<Rank> saving_ranks_;  ///< ranks that copy, or have copied, snapshots
   /// Progress count of this process's snapshot copies, shared with the disk's thread. Null: it
   /// copies nothing (any more).
   std::shared_ptr<std::atomic<std::uint64_t>> copies_;

@@ -11,8 +11,8 @@ namespace {
 using boost::system::error_code;
 
 GreetingPlace of_workers(GreetingPlace place, int num_workers) {
-  place.first_rank = 1;
-  place.last_rank = num_workers;
+  place.first_rank = Rank(1);
+  place.last_rank = Rank(num_workers);
   place.name = "the workers' lifelines";
   place.cut_off = kCutOffDeadline;
   return place;
@@ -32,14 +32,14 @@ void LifelineServer::start(LifelineEvents events) {
   events_ = std::move(events);
   greetings_ = {.greeted =
                     [this](const Greeting& greeting) {
-                      const int rank = greeting.rank;
+                      const Rank rank = greeting.rank;
                       pulses_[rank] = Pulse::kWorks;
                       events_.opened(rank);
                       events_.heartbeat(rank, Pulse::kWorks);
                     },
-                .heard = [this](int rank, std::string_view bytes) { hear(rank, bytes); },
+                .heard = [this](Rank rank, std::string_view bytes) { hear(rank, bytes); },
                 .gone =
-                    [this](int rank, bool is_cut_off) {
+                    [this](Rank rank, bool is_cut_off) {
                       if (is_cut_off) {
                         events_.cut_off(rank);
                       }
@@ -71,7 +71,7 @@ void LifelineServer::serve() {
   }
 }
 
-void LifelineServer::hear(int rank, std::string_view bytes) {
+void LifelineServer::hear(Rank rank, std::string_view bytes) {
   Pulse& pulse = pulses_[rank];
   for (const char byte : bytes) {
     if (byte == kHeartbeat || byte == kHeartbeatInWait || byte == kHeartbeatInStart) {

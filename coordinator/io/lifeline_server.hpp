@@ -18,14 +18,14 @@
 
 namespace gangway::coordinator {
 
-/// Callbacks on the event loop's thread; the first argument is the rank.
+/// Callbacks on the event loop's thread.
 struct LifelineEvents {
-  std::function<void(int)> opened;
-  std::function<void(int, Pulse)> heartbeat;
-  std::function<void(int)> keeping;     ///< the worker makes progress with copying its snapshots
-  std::function<void(int, int)> dying;  ///< rank, number of the signal that ends it
-  std::function<void(int)> cut_off;     ///< its host acknowledges no packets; precedes `closed`
-  std::function<void(int)> closed;
+  std::function<void(Rank)> opened;
+  std::function<void(Rank, Pulse)> heartbeat;
+  std::function<void(Rank)> keeping;     ///< the worker makes progress with copying its snapshots
+  std::function<void(Rank, int)> dying;  ///< with the number of the signal that ends it
+  std::function<void(Rank)> cut_off;     ///< its host acknowledges no packets; precedes `closed`
+  std::function<void(Rank)> closed;
 };
 
 class LifelineServer {
@@ -48,19 +48,19 @@ class LifelineServer {
   void beat() { server_.send_to_all(kHeartbeat); }
   /// Tells every connected worker to end at once. @param keep  after saving snapshots to the disk
   void abandon_all(bool keep) { server_.send_to_all(keep ? kAbandon : kAbandonAsIs); }
-  [[nodiscard]] bool is_open(int rank) const { return server_.has(rank); }
+  [[nodiscard]] bool is_open(Rank rank) const { return server_.has(rank); }
 
  private:
   void wait();
   void serve();
-  void hear(int rank, std::string_view bytes);
+  void hear(Rank rank, std::string_view bytes);
 
   GreetingServer server_;
   boost::asio::posix::stream_descriptor descriptor_;  // borrowed from server_
   boost::asio::steady_timer timer_;
   LifelineEvents events_;
   GreetingEvents greetings_;
-  std::map<int, Pulse> pulses_;  // last pulse by rank
+  std::map<Rank, Pulse> pulses_;  // last pulse by rank
 };
 
 }  // namespace gangway::coordinator

@@ -14,7 +14,7 @@ namespace gangway::coordinator {
 /// A started send or receive with its buffer, which must outlive it: an abandoned operation is
 /// never touched again.
 struct MpiControl::Operation {
-  int rank = 0;
+  Rank rank{};
   std::string bytes;                        ///< received bytes
   std::shared_ptr<const std::string> sent;  ///< shared by all receivers until sent
   MPI_Request request = MPI_REQUEST_NULL;
@@ -24,14 +24,15 @@ MpiControl::MpiControl(const comm::MpiSession& session) : session_(session) {}
 
 MpiControl::~MpiControl() = default;
 
-void MpiControl::send(const std::vector<int>& ranks, std::string bytes) {
+void MpiControl::send(const std::vector<Rank>& ranks, std::string bytes) {
   const auto sent = std::make_shared<const std::string>(std::move(bytes));
-  for (const int rank : ranks) {
+  for (const Rank rank : ranks) {
     auto operation = std::make_unique<Operation>();
     operation->rank = rank;
     operation->sent = sent;
-    const int result = MPI_Isend(sent->data(), static_cast<int>(sent->size()), MPI_BYTE, rank,
-                                 kControlTag, session_.communicator(), &operation->request);
+    const int result =
+        MPI_Isend(sent->data(), static_cast<int>(sent->size()), MPI_BYTE, rank.value(), kControlTag,
+                  session_.communicator(), &operation->request);
     if (result == MPI_SUCCESS) {
       sends_.push_back(std::move(operation));
     }
@@ -59,7 +60,7 @@ void MpiControl::start_receives() {
     int size = 0;
     MPI_Get_count(&status, MPI_BYTE, &size);
     auto operation = std::make_unique<Operation>();
-    operation->rank = status.MPI_SOURCE;
+    operation->rank = Rank(status.MPI_SOURCE);
     operation->bytes.resize(static_cast<std::size_t>(size));
     if (MPI_Irecv(operation->bytes.data(), size, MPI_BYTE, status.MPI_SOURCE, kControlTag,
                   session_.communicator(), &operation->request) != MPI_SUCCESS) {
@@ -74,7 +75,7 @@ std::optional<ReceivedMessage> MpiControl::poll() {
   start_receives();
   // A large message may complete after a small one that was sent later. Returns no message of a
   // rank while an earlier one of that rank is under way.
-  std::set<int> waiting;
+  std::set<Rank> waiting;
   for (auto operation = receives_.begin(); operation != receives_.end(); ++operation) {
     if (waiting.contains((*operation)->rank)) {
       continue;

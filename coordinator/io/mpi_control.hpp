@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "base/index.hpp"
+
 namespace gangway::comm {
 class MpiSession;
 }
@@ -18,7 +20,7 @@ class MpiSession;
 namespace gangway::coordinator {
 
 struct ReceivedMessage {
-  int rank = 0;
+  Rank rank{};
   std::string bytes;
 };
 
@@ -31,7 +33,7 @@ class MpiControl {
   MpiControl& operator=(const MpiControl&) = delete;
 
   /// Queues one message to each of `ranks`. Never waits; a dead receiver is not an error.
-  void send(const std::vector<int>& ranks, std::string bytes);
+  void send(const std::vector<Rank>& ranks, std::string bytes);
   /// Makes progress. Returns the next whole message, if one has arrived. Messages of one rank
   /// arrive in the order of sending.
   [[nodiscard]] std::optional<ReceivedMessage> poll();

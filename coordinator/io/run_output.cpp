@@ -54,7 +54,7 @@ struct RunOutput::State {
       : run_directory(std::move(directory)),
         self(std::move(identity)),
         terminal(std::move(where)),
-        log(report::open_log_file(run_directory, 0)) {
+        log(report::open_log_file(run_directory, Rank(0))) {
     log->set_error_handler([this](const std::string& error) { warn("the log file", error); });
     if (terminal.bar_columns > 0) {
       bar.emplace(terminal.out, terminal.bar_columns);

@@ -112,20 +112,21 @@ const Restart* RunRecorder::loss_before() const {
 
 std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership,
                                                   const Layout& layout) const {
-  std::vector<PlacedRank> ranks{{.rank = 0,
+  std::vector<PlacedRank> ranks{{.rank = Rank(0),
                                  .role = "coordinator",
                                  .host = self_.host,
                                  .pid = self_.pid,
                                  .device = {},
                                  .microbatches = {}}};
   for (const Member& member : membership.members()) {
-    ranks.push_back({.rank = member.rank,
-                     .role = "worker",
-                     .host = member.host,
-                     .pid = member.process.pid,
-                     .device = member.device,
-                     .microbatches = layout.range_of(member.rank - 1),
-                     .networks = layout.held_by(member.rank - 1, run_.spec.network_names())});
+    ranks.push_back(
+        {.rank = member.rank,
+         .role = "worker",
+         .host = member.host,
+         .pid = member.process.pid,
+         .device = member.device,
+         .microbatches = layout.range_of(worker_of(member.rank).value()),
+         .networks = layout.held_by(worker_of(member.rank).value(), run_.spec.network_names())});
   }
   return ranks;
 }
@@ -133,7 +134,7 @@ std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership,
 void RunRecorder::show_placement(const Membership& membership, const ShowPlacement& placement) {
   const messages::Ready& ready = placement.ready;
   const std::vector<PlacedRank> ranks = placed_ranks(membership, placement.layout);
-  output_.write("placement.json",
+  output_.write(std::string(kPlacementFile),
                 [directory = run_.directory, ranks] { write_placement(directory, ranks); });
   say(placement_table(ranks));
   say(fmt::format("model  {}; {}", parameter_counts(run_.spec, ready), ready.plan_summary));
@@ -313,7 +314,7 @@ void RunRecorder::report_failure(const RunEnd& end, const Membership& membership
   failure.rank = end.rank;
   failure.host = self_.host;
   failure.pid = self_.pid;
-  if (end.rank > 0) {
+  if (end.rank != Rank()) {
     failure.host = membership.member(end.rank).host;
     failure.pid = membership.member(end.rank).process.pid;
     failure.signal = membership.member(end.rank).signal;

@@ -19,9 +19,9 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kRefusalDeadline{5000};
 constexpr std::chrono::microseconds kPoll{2000};
 
-std::vector<int> all_ranks(int num_workers) {
-  std::vector<int> ranks(static_cast<std::size_t>(num_workers));
-  std::iota(ranks.begin(), ranks.end(), 1);
+std::vector<Rank> all_ranks(int num_workers) {
+  std::vector<Rank> ranks(static_cast<std::size_t>(num_workers));
+  std::iota(ranks.begin(), ranks.end(), Rank(1));
   return ranks;
 }
 
@@ -41,7 +41,7 @@ bool refuse_workers(MpiControl& mpi, int num_workers, int exit_code, const std::
   const std::string stop =
       messages::encode({.message = messages::Stop{.exit_code = exit_code, .reason = reason}});
   mpi.send(all_ranks(num_workers), stop);
-  std::set<int> left;
+  std::set<Rank> left;
   const auto start = steady_clock::now();
   while (static_cast<int>(left.size()) < num_workers &&
          steady_clock::now() - start < kRefusalDeadline) {

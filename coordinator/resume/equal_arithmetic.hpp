@@ -16,7 +16,7 @@
 namespace gangway::coordinator {
 
 struct ArithmeticOfRank {
-  int rank = 0;
+  Rank rank{};
   std::string host;
   messages::Arithmetic arithmetic;
 };
@@ -24,9 +24,9 @@ struct ArithmeticOfRank {
 struct ArithmeticVerdict {
   /// The run's arithmetic; if different workers are allowed, its bits are kMixedBits.
   messages::Arithmetic common;
-  int refused_rank = 0;  ///< rank that is refused; 0: none
-  std::string refusal;   ///< one line: ranks that differ, the difference, the remedy
-  std::string note;      ///< one line; empty: all workers are equal
+  Rank refused_rank{};  ///< rank that is refused; 0: none
+  std::string refusal;  ///< one line: ranks that differ, the difference, the remedy
+  std::string note;     ///< one line; empty: all workers are equal
 };
 
 inline constexpr std::string_view kMixedBits = "mixed";

@@ -32,8 +32,8 @@ ResumePoint ResumeChoice::choose(const SnapshotInventory& inventory) {
     if (missing && is_on_way(missing->id) && (!point.snapshot || point.keeps_newer)) {
       tell_(
           fmt::format("note  a newer snapshot, of step {}, is incomplete: no host of this start "
-                      "has the part of worker {} of {}{}",
-                      missing->id.step, missing->part, missing->id.num_workers,
+                      "has the part of rank {} of {}{}",
+                      missing->id.step, missing->part + 1, missing->id.num_workers,
                       point.keeps_newer
                           ? "; its other parts stay until training passes it, for hosts that return"
                           : ""));

@@ -7,7 +7,7 @@
 
 namespace gangway::coordinator {
 
-bool ResumeProtocol::add(int worker, const messages::Inventory& inventory) {
+bool ResumeProtocol::add(WorkerIndex worker, const messages::Inventory& inventory) {
   for (const messages::SnapshotPart& part : inventory.parts) {
     inventory_.add(worker, part.of, part.worker);
   }
@@ -26,20 +26,22 @@ messages::Begin ResumeProtocol::propose(const ResumePoint& point) {
           .keeps_newer = point.keeps_newer};
 }
 
-bool ResumeProtocol::refuse(const messages::Unloadable& unloadable, const std::vector<int>& mates) {
+bool ResumeProtocol::refuse(const messages::Unloadable& unloadable,
+                            const std::vector<WorkerIndex>& mates) {
   if (unloadable.attempt < 1 || unloadable.attempt > attempt_) {
     return false;
   }
   const auto& id = proposed_[static_cast<std::size_t>(unloadable.attempt)];
   if (id && unloadable.part) {
-    for (const int mate : mates) {
+    for (const WorkerIndex mate : mates) {
       inventory_.remove(mate, *id, *unloadable.part);
     }
   }
   return unloadable.attempt == attempt_;
 }
 
-std::optional<std::string> ResumeProtocol::loading(int worker, const messages::Loading& loading,
+std::optional<std::string> ResumeProtocol::loading(WorkerIndex worker,
+                                                   const messages::Loading& loading,
                                                    TimePoint now) {
   constexpr std::chrono::seconds kBetweenLines{2};
   loading_[worker] = loading;

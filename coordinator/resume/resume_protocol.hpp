@@ -35,27 +35,28 @@ class ResumeProtocol {
   explicit ResumeProtocol(int num_workers) : num_workers_(num_workers) {}
 
   /// Adds a worker's snapshots. @return whether all workers have reported: a state may be chosen
-  [[nodiscard]] bool add(int worker, const messages::Inventory& inventory);
+  [[nodiscard]] bool add(WorkerIndex worker, const messages::Inventory& inventory);
   /// Returns the proposal, to be sent to all workers.
   [[nodiscard]] messages::Begin propose(const ResumePoint& point);
   /// Rejects a damaged part; snapshots on its host are not proposed again.
   /// @param mates  workers on the host of unloadable.holder, itself included
   /// @return whether to choose another state; false if that has happened already
-  [[nodiscard]] bool refuse(const messages::Unloadable& unloadable, const std::vector<int>& mates);
+  [[nodiscard]] bool refuse(const messages::Unloadable& unloadable,
+                            const std::vector<WorkerIndex>& mates);
 
   /// Records loading progress. @return a line for the user, every two seconds
-  [[nodiscard]] std::optional<std::string> loading(int worker, const messages::Loading& loading,
-                                                   TimePoint now);
+  [[nodiscard]] std::optional<std::string> loading(WorkerIndex worker,
+                                                   const messages::Loading& loading, TimePoint now);
 
   [[nodiscard]] const SnapshotInventory& inventory() const { return inventory_; }
 
  private:
   int num_workers_;
-  std::set<int> reporters_;
+  std::set<WorkerIndex> reporters_;
   SnapshotInventory inventory_;
   std::int64_t attempt_ = 0;
   std::vector<std::optional<SnapshotId>> proposed_;  // by attempt, from 1
-  std::map<int, messages::Loading> loading_;         // by worker
+  std::map<WorkerIndex, messages::Loading> loading_;
   std::optional<TimePoint> loading_since_;
   TimePoint last_line_at_{};
 };

@@ -5,13 +5,13 @@
 
 namespace gangway::coordinator {
 
-void SnapshotInventory::add(int holder, const SnapshotId& id, int part) {
+void SnapshotInventory::add(WorkerIndex holder, const SnapshotId& id, int part) {
   if (part >= 0 && part < id.num_workers) {
     holders_[id][part].insert(holder);
   }
 }
 
-void SnapshotInventory::remove(int holder, const SnapshotId& id, int part) {
+void SnapshotInventory::remove(WorkerIndex holder, const SnapshotId& id, int part) {
   const auto found = holders_.find(id);
   if (found == holders_.end()) {
     return;

@@ -26,9 +26,9 @@ class SnapshotInventory {
  public:
   /// Adds the part of old worker `part`, found on the host of this start's worker `holder`. Ignores
   /// parts that no layout has.
-  void add(int holder, const SnapshotId& id, int part);
+  void add(WorkerIndex holder, const SnapshotId& id, int part);
   /// Removes a damaged part on the host of `holder`.
-  void remove(int holder, const SnapshotId& id, int part);
+  void remove(WorkerIndex holder, const SnapshotId& id, int part);
   /// Returns the newest complete snapshot after `step` that `is_wanted` accepts, if any.
   [[nodiscard]] std::optional<WholeSnapshot> newest_after(
       std::int64_t step, const std::function<bool(const SnapshotId&)>& is_wanted = {}) const;
@@ -36,7 +36,7 @@ class SnapshotInventory {
   [[nodiscard]] std::optional<MissingPart> missing_after(std::int64_t step) const;
 
  private:
-  std::map<SnapshotId, std::map<int, std::set<int>>> holders_;  // by part: workers on its hosts
+  std::map<SnapshotId, std::map<int, std::set<WorkerIndex>>> holders_;  // by part
 };
 
 }  // namespace gangway::coordinator

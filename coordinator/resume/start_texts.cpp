@@ -50,7 +50,7 @@ std::string placement_table(const std::vector<PlacedRank>& ranks) {
   for (const PlacedRank& rank : ranks) {
     const bool works = rank.microbatches.size() > 0;
     table.add_row(
-        {std::to_string(rank.rank), rank.host, rank.device.empty() ? "-" : rank.device,
+        {fmt::to_string(rank.rank), rank.host, rank.device.empty() ? "-" : rank.device,
          rank.networks.empty() ? rank.role : rank.networks,
          works ? fmt::format("{}-{}", rank.microbatches.begin, rank.microbatches.end - 1) : "-",
          std::to_string(rank.pid)});

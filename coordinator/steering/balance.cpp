@@ -97,7 +97,7 @@ std::optional<BalanceAdvice> Balancer::look(const BalanceTick& tick, double seco
   const int microbatches = std::accumulate(plan_.shares.begin(), plan_.shares.end(), 0);
   const auto slowest = static_cast<std::size_t>(std::ranges::max_element(means) - means.begin());
   BalanceAdvice advice{.shares = best_shares(means, microbatches),
-                       .slowest = static_cast<int>(slowest),
+                       .slowest = WorkerIndex(static_cast<int>(slowest)),
                        .slowness = slowness_of(slowest, means)};
   advice.gain = busiest(means, plan_.shares) / busiest(means, advice.shares);
   const auto lasts = [this](const auto& gain_of) {

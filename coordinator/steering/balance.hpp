@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.hpp"
+
 namespace gangway::coordinator {
 
 struct BalancePlan {
@@ -31,8 +33,8 @@ struct BalanceTick {
 struct BalanceAdvice {
   std::vector<int> shares;  ///< empty: too few micro-batches to help
   double gain = 1.0;        ///< expected speed-up
-  int slowest = 0;          ///< 0-based worker
-  double slowness = 1.0;    ///< its time per micro-batch, relative to the others' median
+  WorkerIndex slowest{};
+  double slowness = 1.0;  ///< its time per micro-batch, relative to the others' median
 };
 
 /// Returns the shares with the shortest step; of equal ones those that give more to the first

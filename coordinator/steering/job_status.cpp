@@ -36,7 +36,7 @@ std::string wait_before_first_step(JobPhase phase, const std::vector<WorkerStatu
   }
   for (const auto& [state, what] :
        {std::pair("expected", "to start"), std::pair("joined", "to load its state")}) {
-    std::vector<int> late;
+    std::vector<Rank> late;
     for (const WorkerStatus& worker : workers) {
       if (worker.state == state) {
         late.push_back(worker.rank);

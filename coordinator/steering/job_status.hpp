@@ -30,7 +30,7 @@ enum class JobPhase {
 
 /// Status of one worker. Values per step are of the last tick, 0 before the first.
 struct WorkerStatus {
-  int rank = 0;        ///< MPI rank, 1..W
+  Rank rank{};         ///< MPI rank, 1..W
   std::string host;    ///< empty until its Hello
   std::string device;  ///< "cpu" or the GPU's name
   std::int64_t pid = 0;

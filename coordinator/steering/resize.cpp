@@ -27,8 +27,8 @@ std::string leave_reason(const Resize& resize, const std::string& moment) {
                      resize.workers == 1 ? "" : "s");
 }
 
-std::set<int> ranks_named(const std::string& name, const std::vector<DrainableWorker>& workers) {
-  std::set<int> ranks;
+std::set<Rank> ranks_named(const std::string& name, const std::vector<DrainableWorker>& workers) {
+  std::set<Rank> ranks;
   std::set<std::string> hosts;
   for (const DrainableWorker& worker : workers) {
     hosts.insert(worker.host);
@@ -40,7 +40,7 @@ std::set<int> ranks_named(const std::string& name, const std::vector<DrainableWo
     return ranks;
   }
   for (const DrainableWorker& worker : workers) {
-    if (std::to_string(worker.rank) == name) {
+    if (fmt::to_string(worker.rank) == name) {
       return {worker.rank};
     }
   }

@@ -17,14 +17,14 @@ namespace gangway::coordinator {
 [[nodiscard]] std::string leave_reason(const Resize& resize, const std::string& moment);
 
 struct DrainableWorker {
-  int rank = 0;
+  Rank rank{};
   std::string host;
 };
 
 /// Returns the ranks on a host (full name, or up to its first dot), else the rank of that number.
 /// @throws ConfigError, one line with the remedy, if there is none
-[[nodiscard]] std::set<int> ranks_named(const std::string& name,
-                                        const std::vector<DrainableWorker>& workers);
+[[nodiscard]] std::set<Rank> ranks_named(const std::string& name,
+                                         const std::vector<DrainableWorker>& workers);
 
 /// @throws ConfigError, one line with the remedy, if the layout cannot have so many workers;
 /// ignores shares, which change with the number

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/index.hpp"
 #include "run/messages/gauges.hpp"
 
 namespace gangway::coordinator {
@@ -22,7 +23,7 @@ class EarlyMemoryCheck {
     bool computes_on_gpu = false;
   };
 
-  void tell(int rank, MemoryReport told) { workers_[rank] = std::move(told); }
+  void tell(Rank rank, MemoryReport told) { workers_[rank] = std::move(told); }
   /// Checks the memory after all workers have done `steps` of this start.
   /// @param rung  the next remedy, next_exact_rung()
   /// @return one line, once, if a host's workers at their peaks use over nine tenths of a limit
@@ -36,8 +37,8 @@ class EarlyMemoryCheck {
   /// peaks include pictures and snapshots, which the first steps made or reserved.
   [[nodiscard]] double bytes_to_come(const MemoryReport& worker) const;
 
-  std::map<int, MemoryReport> workers_;  ///< by rank
-  std::int64_t looked_at_ = 0;           ///< steps at the last check
+  std::map<Rank, MemoryReport> workers_;  ///< by rank
+  std::int64_t looked_at_ = 0;            ///< steps at the last check
   bool is_over_ = false;
 };
 

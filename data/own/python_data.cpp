@@ -15,33 +15,16 @@
 #include "base/guarded.hpp"
 #include "data/contents/fingerprint.hpp"
 #include "data/open_dataset.hpp"
-#include "data/own/reader_process.hpp"
 #include "data/permutation.hpp"
 #include "job/families/families.hpp"
-#include "job/modules/python_home.hpp"
+#include "python/examples/reader_process.hpp"
+#include "python/read/python_home.hpp"
 
 namespace gangway::data {
 namespace {
 
 /// Number of examples in the fingerprint.
 constexpr std::int64_t kFingerprinted = 16;
-
-PythonSpec python_spec_of(const DataSpec& spec, std::uint64_t seed) {
-  return {.key = "data.source",
-          .file = spec.module.file,
-          .hash = spec.module.hash,
-          .python_class = spec.module.python_class,
-          .arguments = spec.module.arguments,
-          .seed = seed};
-}
-
-std::string executable_of(const DataSpec& spec) {
-  const Environment environment = read_environment();
-  const auto active = environment.find("VIRTUAL_ENV");
-  return find_python(spec.python, active == environment.end() ? "" : active->second,
-                     GANGWAY_LIBTORCH_ROOT)
-      .executable.string();
-}
 
 /// Returns the names of an example's pictures, in the recipe's order.
 std::vector<std::string> picture_names(const DataSpec& spec) {
@@ -130,11 +113,11 @@ class PythonData : public Dataset {
   [[nodiscard]] bool has_pictures(const NamedBatch& first, const ModelSpec& model) const;
   /// Returns the remedy if an example is not one picture, or not two.
   [[nodiscard]] std::string remedy(const ModelSpec& model) const;
-  [[nodiscard]] std::string fingerprint_of(const std::string& own, ReaderProcess& reader);
+  [[nodiscard]] std::string fingerprint_of(const std::string& own, python::ReaderProcess& reader);
   /// Reads with `reader`. Restarts a reader that was killed (e.g. out of memory) or waits for a
   /// disk; the new one reads the same.
-  void read_with(std::unique_ptr<ReaderProcess>& reader, std::span<const SeededExample> examples,
-                 NamedBatch& out) const;
+  void read_with(std::unique_ptr<python::ReaderProcess>& reader,
+                 std::span<const SeededExample> examples, NamedBatch& out) const;
 
   PythonSpec spec_;
   std::string executable_;
@@ -151,22 +134,23 @@ class PythonData : public Dataset {
 
   mutable Mutex mutex_;
   mutable std::condition_variable_any changed_;
-  mutable std::vector<std::unique_ptr<ReaderProcess>> idle_ GANGWAY_GUARDED_BY(mutex_);
+  mutable std::vector<std::unique_ptr<python::ReaderProcess>> idle_ GANGWAY_GUARDED_BY(mutex_);
 };
 
 PythonData::PythonData(const DataSpec& spec, const ModelSpec& model, std::uint64_t seed,
                        const ContentsCheck* check)
-    : spec_(python_spec_of(spec, seed)),
-      executable_(executable_of(spec)),
+    : spec_(spec.module.python_spec("data.source", seed)),
+      executable_(
+          find_python(spec.python, read_environment(), GANGWAY_LIBTORCH_ROOT).executable.string()),
       read_deadline_(std::chrono::ceil<std::chrono::milliseconds>(
           std::chrono::duration<double>(spec.read_seconds))),
       most_classes_(model.classes),
       pictures_(picture_names(spec)) {
-  std::vector<std::unique_ptr<ReaderProcess>> readers;
+  std::vector<std::unique_ptr<python::ReaderProcess>> readers;
   for (int i = 0; i < std::max(spec.threads, 1); ++i) {
-    readers.push_back(std::make_unique<ReaderProcess>(spec_, executable_));
+    readers.push_back(std::make_unique<python::ReaderProcess>(spec_, executable_));
   }
-  ReaderProcess::Description told;
+  python::ReaderProcess::Description told;
   for (const auto& reader : readers) {
     told = reader->describe([check] {
       if (check != nullptr && check->progress) {
@@ -268,7 +252,7 @@ std::string PythonData::remedy(const ModelSpec& model) const {
                    shape);
 }
 
-std::string PythonData::fingerprint_of(const std::string& own, ReaderProcess& reader) {
+std::string PythonData::fingerprint_of(const std::string& own, python::ReaderProcess& reader) {
   Fingerprint all;
   all.add(size_);
   all.add(own);
@@ -282,7 +266,7 @@ std::string PythonData::fingerprint_of(const std::string& own, ReaderProcess& re
 }
 
 void PythonData::read_named(std::span<const SeededExample> examples, NamedBatch& out) const {
-  std::unique_ptr<ReaderProcess> reader;
+  std::unique_ptr<python::ReaderProcess> reader;
   {
     MutexLock lock(mutex_);
     changed_.wait(lock, [this]() GANGWAY_REQUIRES(mutex_) { return !idle_.empty(); });
@@ -303,23 +287,23 @@ void PythonData::read_named(std::span<const SeededExample> examples, NamedBatch&
   give_back();
 }
 
-void PythonData::read_with(std::unique_ptr<ReaderProcess>& reader,
+void PythonData::read_with(std::unique_ptr<python::ReaderProcess>& reader,
                            std::span<const SeededExample> examples, NamedBatch& out) const {
   constexpr int kMostReaders = 3;  // readers killed by the same examples
   constexpr int kMostLate = 2;     // a class that hangs will hang again
   for (int killed = 0, late = 0;;) {
     try {
       return reader->read(examples, out, read_deadline_);
-    } catch (const ReaderKilled&) {
+    } catch (const python::ReaderKilled&) {
       if (++killed == kMostReaders) {
         throw;
       }
-    } catch (const ReaderLate&) {
+    } catch (const python::ReaderLate&) {
       if (++late == kMostLate) {
         throw;
       }
     }
-    reader = std::make_unique<ReaderProcess>(spec_, executable_);
+    reader = std::make_unique<python::ReaderProcess>(spec_, executable_);
     (void)reader->describe({});
     if (!hashes_.empty()) {
       reader->remember_in(hashes_, read_deadline_);

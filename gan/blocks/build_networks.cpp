@@ -19,7 +19,7 @@
 #include "gan/blocks/translation_blocks.hpp"
 #include "gan/initialization.hpp"
 #include "gan/library/library_block.hpp"
-#include "gan/python/python_library.hpp"
+#include "python/open/python_library.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -37,7 +37,7 @@ template <typename... Classes>
 struct MakerOf : ClassMaker<Classes>... {
   using ClassMaker<Classes>::operator()...;
   [[nodiscard]] auto operator()(const LibrarySpec& spec) const { return make_block(spec); }
-  [[nodiscard]] auto operator()(const PythonSpec& spec) const { return make_block(spec); }
+  [[nodiscard]] auto operator()(const PythonSpec& spec) const { return python::make_block(spec); }
 };
 
 using BlockMaker =

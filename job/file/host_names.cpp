@@ -2,6 +2,7 @@
 #include "job/file/host_names.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <utility>
 
@@ -47,12 +48,8 @@ std::string add_workers(const std::string& named, const std::vector<std::string>
   if (is_known && workers.size() == before) {
     return fmt::format("host '{}' is named twice; name it once", named);
   }
-  std::vector<std::string> known;
-  for (const std::string& host : hosts) {
-    if (std::ranges::find(known, host) == known.end()) {
-      known.push_back(host);
-    }
-  }
+  std::vector<std::string> known = hosts;
+  known.erase(std::ranges::unique(known).begin(), known.end());
   return is_known ? std::string()
                   : fmt::format("no worker is on host '{}'; workers are on {}", named,
                                 fmt::join(known, ", "));
@@ -78,10 +75,10 @@ std::vector<NamedHosts> take_host_names(std::vector<Setting>& settings, const Re
     } else if (!may_be) {
       problems.add(
           fmt::format("{}: '{}' is a host, and hosts are known to `gangway run` alone; "
-                      "number workers, as in [0, 2]",
+                      "name ranks, as in [1, 3]",
                       place, value.items.front().text));
     } else if (!std::ranges::all_of(value.items, is_name)) {
-      problems.add(place + ": expected names of hosts alone, or numbers of workers alone");
+      problems.add(place + ": expected names of hosts alone, or ranks alone");
     } else {
       NamedHosts named{.place = place,
                        .network = setting->key->path.substr(setting->key->path.find('.') + 1),
@@ -92,6 +89,22 @@ std::vector<NamedHosts> take_host_names(std::vector<Setting>& settings, const Re
     setting = settings.erase(setting);
   }
   return taken;
+}
+
+void renumber_former_workers(std::vector<Setting>& settings, const Recipe& recipe) {
+  std::vector<YamlNode*> numbers;
+  for (Setting& setting : settings) {
+    if (setting.origin.layer == Layer::kFile && says_who_holds(*setting.key, recipe)) {
+      std::ranges::for_each(setting.value.items, [&](YamlNode& item) { numbers.push_back(&item); });
+    }
+  }
+  if (std::ranges::find(numbers, "0", &YamlNode::text) == numbers.end() ||
+      std::ranges::any_of(numbers, [](const YamlNode* number) { return is_name(*number); })) {
+    return;
+  }
+  for (YamlNode* number : numbers) {
+    number->text = std::to_string(std::strtoull(number->text.c_str(), nullptr, 10) + 1);
+  }
 }
 
 void place_on_hosts(JobSpec& job, const std::vector<NamedHosts>& named,

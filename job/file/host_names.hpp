@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Handles host names in a layout, as in layout.generator: [node-a]. Which workers run on a host is
-// known where the job is started. Pure.
+// known where the job is started. Also takes the workers of stored jobs of earlier versions. Pure.
 #pragma once
 
 #include <string>
@@ -25,6 +25,10 @@ struct NamedHosts {
 [[nodiscard]] std::vector<NamedHosts> take_host_names(std::vector<Setting>& settings,
                                                       const Recipe& recipe, bool may_be,
                                                       Problems& problems);
+
+/// Turns workers from 0, as in stored jobs of earlier versions, into ranks. Lists without a 0 stay
+/// as they are: a layout changes no numbers. Called by job/file/settle_places.cpp.
+void renumber_former_workers(std::vector<Setting>& settings, const Recipe& recipe);
 
 /// Puts the workers on those hosts into the job's layout.
 /// @param hosts  by worker, the name of its host

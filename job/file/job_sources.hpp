@@ -29,6 +29,9 @@ struct JobSources {
   std::filesystem::path origin = {};
   /// Whether its layout may name hosts (ResolvedJob::named_hosts); false: they are refused.
   bool may_name_hosts = false;
+  /// Whether Gangway wrote it, perhaps an earlier version; false: a user's, where keys of earlier
+  /// versions are refused.
+  bool is_stored = false;
 };
 
 /// All problems of a job. what() has one line per problem, with its place and the remedy.

@@ -94,6 +94,7 @@ JobSpec parse_job(std::string_view text, const std::string& name, const std::fil
   sources.run = run;
   sources.origin = origin;
   sources.text = std::string(text);
+  sources.is_stored = true;
   return resolve(sources).draft.spec;
 }
 

@@ -59,7 +59,7 @@ using FillIn = std::function<std::vector<std::string>(const OpenKeys& open)>;
 [[nodiscard]] JobSpec with_keys_of(JobSpec job, const JobSpec& typed,
                                    const std::set<std::string>& keys);
 
-/// Returns the overrides that turn `from` into `to`: "layout.stages=2", "layout.generator=[0,1]".
+/// Returns the overrides that turn `from` into `to`: "layout.stages=2", "layout.generator=[1,2]".
 /// @pre both have one recipe
 [[nodiscard]] std::vector<std::string> changed_keys(const JobSpec& from, const JobSpec& to);
 

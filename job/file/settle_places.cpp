@@ -203,6 +203,9 @@ SettledPlaces settle_places(const JobSources& sources, const std::optional<std::
     settings = collected.settings();
     settled.left_out = collected.left_out();
   }
+  if (sources.is_stored) {
+    renumber_former_workers(settings, recipe);
+  }
   settled.named_hosts = take_host_names(settings, recipe, sources.may_name_hosts, settled.problems);
   JobSpec begun = JobSpec::of(recipe);
   begun.model.library = library;

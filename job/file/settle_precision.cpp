@@ -88,8 +88,7 @@ std::string settle_precision(JobSpec& job, const std::optional<JobSpec>& before)
 
 std::optional<JobSpec> job_in(const std::filesystem::path& job_yaml) {
   try {
-    return load_job({.file = job_yaml, .text = std::nullopt, .overrides = {}, .environment = {}})
-        .spec;
+    return load_job({.file = job_yaml, .is_stored = true}).spec;
   } catch (const ConfigError&) {
     return std::nullopt;
   }

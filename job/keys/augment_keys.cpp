@@ -98,11 +98,7 @@ Key kinds_key(KeyText text) {
       job.training.augment.chosen = {};
       return {};
     }
-    const auto read = read_kinds(node);
-    if (read.complaint.empty()) {
-      job.training.augment.chosen = read.value;
-    }
-    return read.complaint;
+    return read_kinds(node).put_into(job.training.augment.chosen);
   };
   key.get = [](const JobSpec& job) {
     const AugmentKinds chosen = job.training.augment.chosen;
@@ -120,11 +116,9 @@ Key strength_key(KeyText text) {
       job.training.augment.strength.reset();
       return {};
     }
-    const auto read = read_real(node, kZeroToOne);
-    if (read.complaint.empty()) {
-      job.training.augment.strength = read.value;
-    }
-    return read.complaint.empty() ? "" : fmt::format("{}, or the word adaptive", read.complaint);
+    const std::string complaint =
+        read_real(node, kZeroToOne).put_into(job.training.augment.strength);
+    return complaint.empty() ? "" : fmt::format("{}, or the word adaptive", complaint);
   };
   key.get = [](const JobSpec& job) {
     const auto& strength = job.training.augment.strength;

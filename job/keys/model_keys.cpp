@@ -14,7 +14,7 @@
 #include "job/keys/hashed_file_keys.hpp"
 #include "job/keys/key_lists.hpp"
 #include "job/keys/key_uses.hpp"
-#include "job/modules/python_call.hpp"
+#include "job/keys/python_call.hpp"
 #include "job/schema/key_types.hpp"
 
 namespace gangway {

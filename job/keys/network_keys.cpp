@@ -15,9 +15,9 @@
 #include "job/keys/hashed_file_keys.hpp"
 #include "job/keys/key_lists.hpp"
 #include "job/keys/key_uses.hpp"
+#include "job/keys/python_call.hpp"
 #include "job/keys/schedule_keys.hpp"
 #include "job/models/python_network.hpp"
-#include "job/modules/python_call.hpp"
 #include "job/optimizers.hpp"
 #include "job/schema/key_types.hpp"
 

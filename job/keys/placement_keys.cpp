@@ -14,7 +14,6 @@
 namespace gangway {
 namespace {
 
-constexpr WholeBounds kWorkers{0, 65'535};
 constexpr WholeBounds kCuts{1, 65'535};
 constexpr WholeBounds kShares{1, 65'536};
 
@@ -22,35 +21,57 @@ bool is_auto(const YamlNode& node) {
   return node.kind == YamlNode::Kind::kScalar && node.text == "auto";
 }
 
-/// Reads ascending numbers. @param what  "workers"
+Read<std::vector<int>> read_numbers(const YamlNode& node, WholeBounds bounds) {
+  Read<std::vector<int>> read;
+  for (const YamlNode& item : node.items) {
+    Read<std::uint64_t> number = read_whole(item, bounds);
+    if (!number.complaint.empty()) {
+      return {.complaint = std::move(number.complaint)};
+    }
+    read.value.push_back(static_cast<int>(number.value));
+  }
+  return read;
+}
+
+/// Reads ascending numbers. @param what  "ranks"
 Read<std::vector<int>> read_ascending(const YamlNode& node, WholeBounds bounds, const char* what) {
   if (node.kind != YamlNode::Kind::kSequence) {
     return {.complaint = fmt::format("expected auto, or a list of {} such as [1, 2], {}", what,
                                      unlike(node))};
   }
-  Read<std::vector<int>> read;
-  for (const YamlNode& item : node.items) {
-    const Read<std::uint64_t> number = read_whole(item, bounds);
-    if (!number.complaint.empty()) {
-      return {.complaint = number.complaint};
-    }
-    read.value.push_back(static_cast<int>(number.value));
-  }
+  Read<std::vector<int>> read = read_numbers(node, bounds);
   if (std::ranges::adjacent_find(read.value, std::greater_equal()) != read.value.end()) {
-    return {.complaint = fmt::format("expected {} in ascending order, each once", what)};
+    read.complaint = fmt::format("expected {} in ascending order, each once", what);
   }
   return read;
 }
 
-/// Reads worker numbers; empty for auto.
+std::string list_text(const std::vector<int>& numbers) {
+  return fmt::format("[{}]", fmt::join(numbers, ", "));
+}
+
+/// Returns the ranks of `workers` as text. The only place that writes workers into a job.
+std::string ranks_text(std::vector<int> workers) {
+  std::ranges::for_each(workers, [](int& worker) { ++worker; });
+  return list_text(workers);
+}
+
+/// Reads ranks and returns workers; empty for auto. The only place that reads workers of a job.
 Read<std::vector<int>> read_workers(const YamlNode& node) {
   if (is_auto(node)) {
     return {};
   }
   if (node.kind == YamlNode::Kind::kSequence && node.items.empty()) {
-    return {.complaint = "expected auto, or a list of workers such as [0, 2], not an empty one"};
+    return {.complaint = "expected auto, or a list of ranks such as [1, 3], not an empty one"};
   }
-  return read_ascending(node, kWorkers, "workers");
+  const bool is_from_zero = !node.items.empty() && node.items.front().text == "0";
+  Read<std::vector<int>> read = read_ascending(node, {is_from_zero ? 0U : 1U, 65'536}, "ranks");
+  if (is_from_zero && read.complaint.empty()) {
+    return {.complaint = fmt::format("workers are named by rank, from 1: '{}' is '{}' now",
+                                     list_text(read.value), ranks_text(read.value))};
+  }
+  std::ranges::for_each(read.value, [](int& worker) { --worker; });
+  return read;
 }
 
 /// Reads the cuts of a network; nothing for auto.
@@ -60,10 +81,6 @@ Read<std::optional<std::vector<int>>> read_cuts(const YamlNode& node) {
   }
   Read<std::vector<int>> read = read_ascending(node, kCuts, "blocks");
   return {.value = std::move(read.value), .complaint = std::move(read.complaint)};
-}
-
-std::string list_text(const std::vector<int>& numbers) {
-  return fmt::format("[{}]", fmt::join(numbers, ", "));
 }
 
 /// Reads the micro-batches of each worker; empty for auto.
@@ -76,15 +93,7 @@ Read<std::vector<int>> read_shares(const YamlNode& node) {
                 "expected auto, or a list of micro-batches a worker such as [5, 5, 4, 2], {}",
                 unlike(node))};
   }
-  Read<std::vector<int>> read;
-  for (const YamlNode& item : node.items) {
-    const Read<std::uint64_t> number = read_whole(item, kShares);
-    if (!number.complaint.empty()) {
-      return {.complaint = number.complaint};
-    }
-    read.value.push_back(static_cast<int>(number.value));
-  }
-  return read;
+  return read_numbers(node, kShares);
 }
 
 Key shares_key() {
@@ -93,12 +102,8 @@ Key shares_key() {
        "Micro-batches of each worker, as in [5, 5, 4, 2]; auto: an even split (docs/going-on.md)"},
       "auto or list of whole numbers", "from 1, together training.microbatches");
   key.changes_weights = false;
-  key.set = [](const YamlNode& node, JobSpec& job) -> std::string {
-    Read<std::vector<int>> read = read_shares(node);
-    if (read.complaint.empty()) {
-      job.layout.shares = std::move(read.value);
-    }
-    return read.complaint;
+  key.set = [](const YamlNode& node, JobSpec& job) {
+    return read_shares(node).put_into(job.layout.shares);
   };
   key.get = [](const JobSpec& job) {
     return job.layout.shares.empty() ? std::string("auto") : list_text(job.layout.shares);
@@ -113,12 +118,8 @@ Key cuts_key(NetworkId id, const std::string& network) {
                                   network)},
                      "auto or list of whole numbers", "blocks from 1, ascending");
   key.changes_weights = false;
-  key.set = [id](const YamlNode& node, JobSpec& job) -> std::string {
-    Read<std::optional<std::vector<int>>> read = read_cuts(node);
-    if (read.complaint.empty()) {
-      job.layout.networks[id].cuts = std::move(read.value);
-    }
-    return read.complaint;
+  key.set = [id](const YamlNode& node, JobSpec& job) {
+    return read_cuts(node).put_into(job.layout.networks[id].cuts);
   };
   key.get = [id](const JobSpec& job) {
     const auto& cuts = job.layout.networks[id].cuts;
@@ -135,21 +136,17 @@ void add_placement_keys(const Recipe& recipe, std::vector<Key>& keys) {
   for (const NetworkId id : networks.ids()) {
     Key key =
         make_key({"layout." + networks[id].name, "",
-                  fmt::format("Workers that hold the {}, as in [0, 2], or hosts whose workers "
-                              "do, as in [node-a]; auto: all (docs/pipeline-stages.md)",
+                  fmt::format("Ranks that hold the {}, as in [1, 3], or hosts whose ranks do, as "
+                              "in [node-a]; auto: all (docs/pipeline-stages.md)",
                               networks[id].name)},
-                 "auto or list of whole numbers or names", "workers from 0, ascending, or hosts");
+                 "auto or list of whole numbers or names", "ranks from 1, ascending, or hosts");
     key.changes_weights = false;
-    key.set = [id](const YamlNode& node, JobSpec& job) -> std::string {
-      Read<std::vector<int>> read = read_workers(node);
-      if (read.complaint.empty()) {
-        job.layout.networks[id].workers = std::move(read.value);
-      }
-      return read.complaint;
+    key.set = [id](const YamlNode& node, JobSpec& job) {
+      return read_workers(node).put_into(job.layout.networks[id].workers);
     };
     key.get = [id](const JobSpec& job) {
       const std::vector<int>& workers = job.layout.networks[id].workers;
-      return workers.empty() ? std::string("auto") : list_text(workers);
+      return workers.empty() ? std::string("auto") : ranks_text(workers);
     };
     keys.push_back(std::move(key));
   }

@@ -150,11 +150,7 @@ template <typename Field>
 Key milestones_key(KeyText text, Field field) {
   Key key = make_key(std::move(text), "list of numbers", "above 0, rising");
   key.set = [field](const YamlNode& node, JobSpec& job) {
-    auto read = read_milestones(node);
-    if (read.complaint.empty()) {
-      field(job) = std::move(read.value);
-    }
-    return read.complaint;
+    return read_milestones(node).put_into(field(job));
   };
   key.get = [field](const JobSpec& job) {
     std::vector<std::string> places;

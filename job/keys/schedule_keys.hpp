@@ -32,11 +32,7 @@ template <typename Field>
   Key key =
       make_key({std::move(path), "", std::move(description)}, "none or map", allowed_schedule(of));
   key.set = [field, of, bounds](const YamlNode& node, JobSpec& job) {
-    auto read = read_schedule(node, of, bounds);
-    if (read.complaint.empty()) {
-      field(job) = read.value;
-    }
-    return read.complaint;
+    return read_schedule(node, of, bounds).put_into(field(job));
   };
   key.get = [field, of](const JobSpec& job) { return schedule_text(field(job), of); };
   key.is_fingerprinted_at_default = false;

@@ -78,8 +78,8 @@ void require_members(const std::string& name, const std::vector<int>& members, i
                      int microbatches) {
   if (members.back() >= workers) {
     throw ConfigError(fmt::format(
-        "layout.{} names worker {}, and the last of {} is worker {}; use -n {} or other workers",
-        name, members.back(), workers, workers - 1, members.back() + 1));
+        "layout.{} names rank {}, and the last of {} workers is rank {}; use -n {} or other ranks",
+        name, members.back() + 1, workers, workers, members.back() + 1));
   }
   if (static_cast<int>(members.size()) > microbatches) {
     throw ConfigError(fmt::format(
@@ -251,9 +251,9 @@ Layout resolve_layout(const Job& job, const LayoutChoice& choice, int workers) {
   for (const int worker : all) {
     if (std::ranges::none_of(layout, [worker](const auto& group) { return group.has(worker); })) {
       throw ConfigError(
-          fmt::format("the layout places no network on worker {} of {}; name it in layout.{}, or "
+          fmt::format("the layout places no network on rank {} of {}; name it in layout.{}, or "
                       "start fewer workers",
-                      worker, workers, job.networks.begin()->name));
+                      worker + 1, workers, job.networks.begin()->name));
     }
   }
   return layout;

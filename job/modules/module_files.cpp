@@ -14,8 +14,7 @@
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 #include "base/hash.hpp"
-#include "base/system/trusted_code.hpp"
-#include "job/modules/python_sources.hpp"
+#include "python/read/python_sources.hpp"
 
 namespace gangway {
 namespace {
@@ -28,20 +27,14 @@ constexpr std::string_view kPictureKey = "training.style.picture";
 struct GivenFile {
   std::string key;  // "model.generator"
   HashedFile* place;
-  std::string call = {};  // of a Python file: class and arguments; empty: a style picture
+  const ModuleFile* python = nullptr;  // `place`, unless it is a style picture
 };
-
-/// Returns the text that is hashed for a Python class beside its files.
-std::string call_of(const std::string& python_class, const std::string& arguments) {
-  return python_class + "\n" + arguments + "\n";
-}
 
 /// Returns the files that a job names.
 std::vector<GivenFile> files_of(Job& job) {
   std::vector<GivenFile> files;
   const auto add_python = [&files](const std::string& key, ModuleFile& place) {
-    files.push_back(
-        {.key = key, .place = &place, .call = call_of(place.python_class, place.arguments)});
+    files.push_back({.key = key, .place = &place, .python = &place});
   };
   for (NetworkSpec& network : job.networks) {
     add_python("model." + network.name, network.module);
@@ -67,9 +60,10 @@ void require_picture(const GivenFile& given, std::string_view bytes) {
 /// Reads the file without a check of its hash.
 std::string read_bytes(const GivenFile& given) {
   const std::string& file = given.place->file;
-  if (!given.call.empty()) {
+  if (given.python != nullptr) {
     try {
-      return given.call + joined_sources(read_python_sources(file));
+      return hashed_text(given.python->python_class, given.python->arguments,
+                         read_python_sources(file));
     } catch (const ConfigError& error) {
       throw ConfigError(fmt::format("{}: {}", given.key, error.what()));
     }
@@ -98,7 +92,7 @@ std::string read_checked(const GivenFile& given) {
         fmt::format("{}: {} has changed{}: its XXH3-128 is {}, the job's is {}; give the old file "
                     "back, or leave {}_hash out and begin another run (--run)",
                     given.key, given.place->file,
-                    given.call.empty() ? "" : ", or what it imports, or the arguments", found,
+                    given.python == nullptr ? "" : ", or what it imports, or the arguments", found,
                     given.place->hash, given.key));
   }
   return bytes;
@@ -106,7 +100,7 @@ std::string read_checked(const GivenFile& given) {
 
 /// Names the copy by its content, so that a run restarted with another file keeps both.
 fs::path kept_file(const fs::path& run, const GivenFile& given) {
-  if (!given.call.empty()) {
+  if (given.python != nullptr) {
     return run / kPythonFolder / given.place->hash / fs::path(given.place->file).filename();
   }
   return run / kModulesFolder / fmt::format("style-{}.picture", given.place->hash);
@@ -139,23 +133,12 @@ void keep_sources(const GivenFile& given, const fs::path& kept) {
 /// Uses the file as typed, or, if it does not exist, beside the job file.
 void find_sources(const GivenFile& given, const fs::path& beside) {
   std::string& file = given.place->file;
-  if (!given.call.empty() && !is_file(file) && is_file(beside / file)) {
+  if (given.python != nullptr && !is_file(file) && is_file(beside / file)) {
     file = (beside / file).string();
   }
 }
 
 }  // namespace
-
-PythonSources read_trusted_python(const PythonSpec& spec) {
-  PythonSources sources = read_python_sources(spec.file, require_trusted);
-  const std::string call = call_of(spec.python_class, spec.arguments);
-  const std::string found = hash_of(call + joined_sources(sources));
-  if (!spec.hash.empty() && found != spec.hash) {
-    throw ConfigError(fmt::format("{}: {} has changed: its XXH3-128 is {}, the job's is {}",
-                                  spec.key, spec.file, found, spec.hash));
-  }
-  return sources;
-}
 
 std::string read_style_file(const Job& job) {
   Job copy = job;
@@ -193,7 +176,7 @@ void keep_modules(const JobSpec& job, const fs::path& run) {
     }
     make_folder(kept.parent_path());
     const std::string bytes = read_checked(given);
-    if (given.call.empty()) {
+    if (given.python == nullptr) {
       write_file_atomically(kept, bytes);
     } else {
       keep_sources(given, kept);

@@ -8,8 +8,6 @@
 #include <filesystem>
 #include <string>
 
-#include "job/models/architecture.hpp"
-#include "job/modules/python_sources.hpp"
 #include "job/spec.hpp"
 
 namespace gangway {
@@ -32,9 +30,6 @@ void keep_modules(const JobSpec& job, const std::filesystem::path& run);
 /// Replaces the job's files by the copies in the run directory, if it has them.
 void use_kept_modules(Job& job, const std::filesystem::path& run);
 
-/// Returns the files of a Python class, by their paths below its folder. @throws ConfigError:
-/// missing, not readable, other than the job's, or another user could have written them
-[[nodiscard]] PythonSources read_trusted_python(const PythonSpec& spec);
 /// Returns the style picture. @pre the job has one
 /// @throws ConfigError: missing, not readable, or other than the job's
 [[nodiscard]] std::string read_style_file(const Job& job);

@@ -41,6 +41,14 @@ template <typename Value>
 struct Read {
   Value value{};
   std::string complaint{};
+
+  /// Puts the value into `target`, unless there is a complaint. Returns the complaint.
+  [[nodiscard]] std::string put_into(auto& target) {
+    if (complaint.empty()) {
+      target = static_cast<std::remove_cvref_t<decltype(target)>>(std::move(value));
+    }
+    return std::move(complaint);
+  }
 };
 
 [[nodiscard]] std::string text_of(const WholeBounds& bounds);
@@ -122,12 +130,7 @@ template <typename Field>
   Key key = key_of<Field>({std::move(path), std::move(unit), std::move(description)},
                           "whole number", text_of(bounds));
   key.set = [field, bounds](const YamlNode& node, JobSpec& job) {
-    auto read = read_whole(node, bounds);
-    if (read.complaint.empty()) {
-      auto& target = field(job);
-      target = static_cast<std::remove_cvref_t<decltype(target)>>(read.value);
-    }
-    return read.complaint;
+    return read_whole(node, bounds).put_into(field(job));
   };
   key.get = [field](const JobSpec& job) { return std::to_string(field(job)); };
   return key;
@@ -140,11 +143,7 @@ template <typename Field>
   Key key = key_of<Field>({std::move(path), std::move(unit), std::move(description)}, "number",
                           text_of(bounds));
   key.set = [field, bounds](const YamlNode& node, JobSpec& job) {
-    auto read = read_real(node, bounds);
-    if (read.complaint.empty()) {
-      field(job) = read.value;
-    }
-    return read.complaint;
+    return read_real(node, bounds).put_into(field(job));
   };
   key.get = [field](const JobSpec& job) { return real_text(field(job)); };
   return key;
@@ -155,11 +154,7 @@ template <typename Field>
   const auto field = access_to(member);
   Key key = key_of<Field>(std::move(text), "list of two numbers", text_of(bounds));
   key.set = [field, bounds](const YamlNode& node, JobSpec& job) {
-    auto read = read_pair(node, bounds);
-    if (read.complaint.empty()) {
-      field(job) = read.value;
-    }
-    return read.complaint;
+    return read_pair(node, bounds).put_into(field(job));
   };
   key.get = [field](const JobSpec& job) {
     return "[" + real_text(field(job)[0]) + ", " + real_text(field(job)[1]) + "]";
@@ -200,11 +195,7 @@ template <typename Field>
   const auto field = access_to(member);
   Key key = key_of<Field>(std::move(text), "text", std::move(allowed));
   key.set = [field](const YamlNode& node, JobSpec& job) {
-    auto read = read_text(node);
-    if (read.complaint.empty()) {
-      field(job) = read.value;
-    }
-    return read.complaint;
+    return read_text(node).put_into(field(job));
   };
   key.get = [field](const JobSpec& job) { return quoted_if_needed(field(job)); };
   return key;

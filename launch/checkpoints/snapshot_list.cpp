@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 /// Parts of one snapshot on this host. A part may exist twice: the worker's, and a buddy's copy.
 struct SnapshotParts {
-  std::set<int> parts;
+  std::set<int> parts;  ///< by the rank whose part it is
   std::set<std::string> folders;
   std::size_t bytes = 0;
   bool is_in_use = false;
@@ -46,7 +46,7 @@ std::string snapshot_table(std::span<const checkpoint::SnapshotEntry> entries,
   std::map<SnapshotId, SnapshotParts, std::greater<>> snapshots;
   for (const checkpoint::SnapshotEntry& entry : entries) {
     SnapshotParts& held = snapshots[entry.id];
-    held.parts.insert(entry.worker);
+    held.parts.insert(entry.worker + 1);
     held.folders.insert(entry.file.parent_path().string());
     held.bytes += entry.bytes;
     held.is_in_use = held.is_in_use || entry.is_in_use;

@@ -137,7 +137,7 @@ std::string end_of(const std::filesystem::path& run) {
         return fmt::format(
             "{} takes no commands: its job has output.control=off; its process is pid {}, its log "
             "{}",
-            run.string(), seen.pid, (run / kLogsFolder / report::log_file_name(0)).string());
+            run.string(), seen.pid, (run / kLogsFolder / report::log_file_name(Rank(0))).string());
       }
       break;
     case RunTrace::kLaunching:

@@ -15,22 +15,21 @@ HostAllocator::HostAllocator(const std::vector<Host>& hosts, int workers, int le
       least_(least),
       callbacks_(std::move(questions)) {}
 
-std::string HostAllocator::host_of(int rank) const {
+std::string HostAllocator::host_of(Rank rank) const {
   const std::vector<std::string> hosts =
       hosts_of_workers(now_.hosts, now_.workers, callbacks_.is_this_host);
-  return rank > 0 && rank <= static_cast<int>(hosts.size())
-             ? hosts[static_cast<std::size_t>(rank - 1)]
-             : std::string();
+  const std::size_t place = worker_of(rank).place();
+  return place < hosts.size() ? hosts[place] : std::string();
 }
 
-bool HostAllocator::after_loss(int rank, TimePoint now, const Wait& wait) {
+bool HostAllocator::after_loss(Rank rank, TimePoint now, const Wait& wait) {
   if (const std::string host = host_of(rank); !host.empty()) {
     registry_.lost(host, now);
   }
   return choose(now, wait);
 }
 
-void HostAllocator::drain(const std::set<int>& ranks, int workers) {
+void HostAllocator::drain(const std::set<Rank>& ranks, int workers) {
   registry_.drain(now_, ranks, callbacks_.is_this_host);
   now_.hosts = hosts_without(std::move(now_.hosts), now_.workers, ranks, callbacks_.is_this_host);
   now_.workers = workers;

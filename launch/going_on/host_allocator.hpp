@@ -42,13 +42,13 @@ class HostAllocator {
   /// Includes the hosts left out.
   [[nodiscard]] const std::vector<Host>& all_hosts() const { return registry_.hosts(); }
   /// Returns the host name of a rank as in the hostfile; empty: this host, or unknown.
-  [[nodiscard]] std::string host_of(int rank) const;
+  [[nodiscard]] std::string host_of(Rank rank) const;
 
   /// @param rank  of the lost worker; 0: another process, or unknown
   /// @return false if the remaining hosts cannot train the job
-  [[nodiscard]] bool after_loss(int rank, TimePoint now, const Wait& wait);
+  [[nodiscard]] bool after_loss(Rank rank, TimePoint now, const Wait& wait);
   /// Removes the workers of these ranks without replacement.
-  void drain(const std::set<int>& ranks, int workers);
+  void drain(const std::set<Rank>& ranks, int workers);
   /// Sets the wanted number of workers; keeps the old allocation if that fails.
   /// @param hosts  of the hostfile as it is now; nullopt: unchanged
   void resize(int workers, std::optional<std::vector<Host>> hosts, TimePoint now);

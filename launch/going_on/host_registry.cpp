@@ -7,7 +7,7 @@
 
 namespace gangway::launch {
 
-void HostRegistry::drain(const HostAllocation& now, const std::set<int>& ranks,
+void HostRegistry::drain(const HostAllocation& now, const std::set<Rank>& ranks,
                          const std::function<bool(const std::string&)>& is_this_host) {
   workers_ = now.workers - static_cast<int>(ranks.size());
   for (const Host& left : hosts_without(now.hosts, now.workers, ranks, is_this_host)) {

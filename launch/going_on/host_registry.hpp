@@ -39,7 +39,7 @@ class HostRegistry {
 
   [[nodiscard]] const std::vector<Host>& hosts() const { return hosts_; }
   /// Removes the slots that workers of these ranks have in `now`; lowers the wanted number.
-  void drain(const HostAllocation& now, const std::set<int>& ranks,
+  void drain(const HostAllocation& now, const std::set<Rank>& ranks,
              const std::function<bool(const std::string&)>& is_this_host);
   void want(int workers) { workers_ = workers; }
   /// Replaces the hosts; keeps the records of known hosts.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include "gan/python/python_library.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/script/script_module.hpp"
+#include "python/open/python_library.hpp"
 
 namespace gangway::launch {
 
@@ -12,7 +12,7 @@ void export_script(const ExportOptions& options) {
       load_network(options.checkpoint, {.network = options.network, .weights = options.weights});
   const char* const weights = trained.weights == WeightVersion::kAverage ? "average" : "last";
   if (trained.job.networks[trained.job.chosen(options.network)].module.is_python()) {
-    gan::save_python(trained.network, options.file);
+    python::save_python(trained.network, options.file);
     fmt::print("{}: {} weights of the {} at step {}\n", options.file.string(), weights,
                options.network, trained.step);
     return;

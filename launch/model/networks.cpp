@@ -6,13 +6,13 @@
 #include "gan/recipes/recipes.hpp"
 #include "job/file/parse.hpp"
 #include "launch/model/commands.hpp"
-#include "launch/model/python_lines.hpp"
+#include "python/open/python_library.hpp"
 
 namespace gangway::launch {
 
 void describe_networks(const NetworksOptions& options) {
   JobSpec job = load_job({.file = options.job_file}).spec;
-  gan::open_python(job, job.layout, python_lines(), /*keeps_bytecode=*/true);
+  python::open_python(job, job.layout, {}, /*keeps_bytecode=*/true);
   (void)gan::phases_of(job, TORCH_VERSION);  // also checks a library's recipe
   PerNetwork<gan::Network> networks = gan::build_networks(job);
   PerNetwork<gan::Network*> pointers;
@@ -20,7 +20,7 @@ void describe_networks(const NetworksOptions& options) {
     pointers.add(&network);
   }
   if (job.training.step.is_python()) {
-    (void)gan::make_python_step(job, pointers);  // checks its arguments
+    (void)python::make_python_step(job, pointers);  // checks its arguments
   }
   for (gan::Network& network : networks) {
     std::int64_t count = 0;

@@ -16,20 +16,20 @@
 #include "checkpoint/store/scores.hpp"
 #include "data/open_dataset.hpp"
 #include "gan/evaluation/picture_batch.hpp"
+#include "gan/evaluation/step_batch.hpp"
 #include "gan/pictures/png.hpp"
-#include "gan/python/python_step.hpp"
-#include "gan/python/step_batch.hpp"
+#include "python/open/python_step.hpp"
 #include "run/run_files.hpp"
 
 namespace gangway::launch {
 namespace {
 
-std::unique_ptr<gan::PythonStep> step_of(TrainedJob& trained) {
+std::unique_ptr<python::PythonStep> step_of(TrainedJob& trained) {
   PerNetwork<gan::Network*> networks;
   for (gan::Network& network : trained.networks) {
     networks.add(&network);
   }
-  return gan::make_python_step(trained.job, networks);
+  return python::make_python_step(trained.job, networks);
 }
 
 std::unique_ptr<data::Dataset> data_of(const JobSpec& job) {
@@ -37,15 +37,15 @@ std::unique_ptr<data::Dataset> data_of(const JobSpec& job) {
 }
 
 /// Returns the means over all examples, in the order of the step's figures.
-gan::PythonStep::Figures means_of(TrainedJob& trained, std::int64_t count) {
+python::PythonStep::Figures means_of(TrainedJob& trained, std::int64_t count) {
   const JobSpec& job = trained.job;
   const std::unique_ptr<data::Dataset> dataset = data_of(job);
-  const std::unique_ptr<gan::PythonStep> step = step_of(trained);
+  const std::unique_ptr<python::PythonStep> step = step_of(trained);
   const std::int64_t at_once = job.images_per_microbatch();
-  gan::PythonStep::Figures means;
+  python::PythonStep::Figures means;
   for (std::int64_t first = 0; first < count; first += at_once) {
     const std::int64_t size = std::min(at_once, count - first);
-    const gan::PythonStep::Figures found =
+    const python::PythonStep::Figures found =
         step->score(gan::step_batch(job, *dataset, first, size), first / at_once);
     if (means.empty()) {
       for (const auto& [name, value] : found) {
@@ -75,7 +75,7 @@ void write_shown(TrainedJob& trained, const SampleOptions& options) {
   }
   const int columns = trained.job.output.grid;
   const std::unique_ptr<data::Dataset> dataset = data_of(trained.job);
-  const gan::PythonStep::Shown shown = step_of(trained)->show(
+  const python::PythonStep::Shown shown = step_of(trained)->show(
       gan::step_batch(trained.job, *dataset, 0, std::int64_t{columns} * columns));
   if (!shown.wav.empty()) {
     write_file_atomically(std::filesystem::path(options.picture).replace_extension(".wav"),
@@ -94,7 +94,7 @@ void evaluate_own(TrainedJob& trained, const EvaluateOptions& options) {
   }
   const JobSpec& job = trained.job;
   const std::int64_t count = std::min(job.evaluation.images, data_of(job)->size());
-  const gan::PythonStep::Figures figures = means_of(trained, count);
+  const python::PythonStep::Figures figures = means_of(trained, count);
   const bool is_higher_better = job.training.own.is_higher_better;
   if (options.format == OutputFormat::kRecord) {
     const auto better = is_higher_better ? checkpoint::Better::kHigher : checkpoint::Better::kLower;

@@ -17,7 +17,7 @@
 #include "job/file/parse.hpp"
 #include "job/modules/module_files.hpp"
 #include "launch/model/load_tensor.hpp"
-#include "launch/model/python_lines.hpp"
+#include "python/open/python_library.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_files.hpp"
 
@@ -91,7 +91,7 @@ TrainedJob load_networks(const fs::path& checkpoint, const std::optional<Network
   use_kept_modules(job, run);
   Execution alone = job.layout;
   alone.timeout_seconds = 0.0;  // no worker waits for its calls, and an import may be slow
-  gan::open_python(job, alone, python_lines());
+  python::open_python(job, alone);
   PerNetwork<gan::Network> networks = gan::build_networks(job);
   const NetworkId chosen = job.chosen(choice ? choice->network : "");
   PerNetwork<WeightVersion> weights;

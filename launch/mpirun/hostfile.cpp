@@ -175,14 +175,15 @@ std::vector<std::string> hosts_of_workers(
   return names;
 }
 
-std::vector<Host> hosts_without(std::vector<Host> hosts, int workers, const std::set<int>& ranks,
+std::vector<Host> hosts_without(std::vector<Host> hosts, int workers, const std::set<Rank>& ranks,
                                 const std::function<bool(const std::string&)>& is_this_host) {
   put_coordinator_first(hosts, is_this_host);
-  int next = 1;
+  int next = 0;
   for (Host& host : hosts) {
-    const int end = std::min(next + host.slots, workers + 1);
-    const auto lost = static_cast<int>(
-        std::ranges::count_if(ranks, [&](int rank) { return next <= rank && rank < end; }));
+    const int end = std::min(next + host.slots, workers);
+    const auto lost = static_cast<int>(std::ranges::count_if(ranks, [&](Rank rank) {
+      return next <= worker_of(rank).value() && worker_of(rank).value() < end;
+    }));
     host.slots = lost > 0 && lost == end - next ? 0 : host.slots - lost;
     next = end;
   }

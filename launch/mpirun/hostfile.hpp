@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/index.hpp"
+
 namespace gangway::launch {
 
 struct Host {
@@ -47,7 +49,7 @@ struct Host {
 /// @param workers  number started, from rank 1 on, in the order of hostfile_with_coordinator
 /// @param is_this_host  as in hostfile_with_coordinator
 [[nodiscard]] std::vector<Host> hosts_without(
-    std::vector<Host> hosts, int workers, const std::set<int>& ranks,
+    std::vector<Host> hosts, int workers, const std::set<Rank>& ranks,
     const std::function<bool(const std::string&)>& is_this_host);
 
 /// True if a name or address of a hostfile is this host. May query the name server.

@@ -79,7 +79,7 @@ std::vector<Descendant> descendants() {
   return found;
 }
 
-std::optional<int> rank_of_process(pid_t pid) {
+std::optional<Rank> rank_of_process(pid_t pid) {
   constexpr std::string_view kName = "OMPI_COMM_WORLD_RANK=";
   std::ifstream file(fs::path("/proc") / std::to_string(pid) / "environ");
   for (std::string variable; std::getline(file, variable, '\0');) {
@@ -87,7 +87,7 @@ std::optional<int> rank_of_process(pid_t pid) {
       int rank = 0;
       const char* const end = variable.data() + variable.size();
       const auto read = std::from_chars(variable.data() + kName.size(), end, rank);
-      return read.ptr == end && rank >= 0 ? std::optional(rank) : std::nullopt;
+      return read.ptr == end && rank >= 0 ? std::optional(Rank(rank)) : std::nullopt;
     }
   }
   return std::nullopt;

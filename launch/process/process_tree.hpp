@@ -9,6 +9,8 @@
 
 #include <sys/types.h>
 
+#include "base/index.hpp"
+
 namespace gangway::launch {
 
 struct Descendant {
@@ -21,7 +23,7 @@ struct Descendant {
 [[nodiscard]] std::vector<Descendant> descendants();
 
 /// Returns the rank that Open MPI gave the process; nullopt: no rank of a job, or ended.
-[[nodiscard]] std::optional<int> rank_of_process(pid_t pid);
+[[nodiscard]] std::optional<Rank> rank_of_process(pid_t pid);
 
 /// Returns the state of one process; Z: it does not exist.
 [[nodiscard]] char process_state(pid_t pid);

@@ -5,10 +5,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "gan/python/python_library.hpp"
-#include "launch/model/python_lines.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/profile/measure_profile.hpp"
+#include "python/open/python_library.hpp"
 
 namespace gangway::launch {
 
@@ -44,7 +43,7 @@ void add_profile_command(CLI::App& app, const ProfileProgram& program, int& code
       become(program.device == DeviceKind::kCpu ? "gangway-model-cuda" : "gangway-model",
              program.typed);
     }
-    gan::open_python(job, job.layout, python_lines());
+    python::open_python(job, job.layout);
     code = measure_profile(*options, job, environment, program.make);
   });
 }

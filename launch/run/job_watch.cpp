@@ -23,25 +23,25 @@ constexpr milliseconds kMostTurns{15'000};
 }  // namespace
 
 JobWatch::JobWatch(int ranks, TimePoint start, const WatchLimits& limits)
-    : limits_(limits), start_(start), ranks_(static_cast<std::size_t>(ranks)) {
-  for (int rank = 0; rank < ranks; ++rank) {
-    at(rank).name = rank == 0 ? "the coordinator" : fmt::format("rank {}", rank);
+    : limits_(limits), start_(start), processes_(static_cast<std::size_t>(ranks)) {
+  for (Rank rank; rank.value() < ranks; ++rank) {
+    at(rank).name = rank == Rank() ? "the coordinator" : fmt::format("rank {}", rank);
   }
 }
 
 void JobWatch::greeted(const TetherGreeting& said, TimePoint now) {
-  Rank& rank = at(said.rank);
-  rank.greeted = now;
-  rank.pid = said.process.pid;
-  rank.name += fmt::format(" (host {}, pid {})", said.host, said.process.pid);
+  Process& process = at(said.rank);
+  process.greeted = now;
+  process.pid = said.process.pid;
+  process.name += fmt::format(" (host {}, pid {})", said.host, said.process.pid);
   first_ = first_.value_or(now);
 }
 
-void JobWatch::heard(int rank, TimePoint now) { at(rank).heard = now; }
+void JobWatch::heard(Rank rank, TimePoint now) { at(rank).heard = now; }
 
-void JobWatch::settled(int rank) { at(rank).is_settled = true; }
+void JobWatch::settled(Rank rank) { at(rank).is_settled = true; }
 
-void JobWatch::gone(int rank, TimePoint now) { at(rank).gone = now; }
+void JobWatch::gone(Rank rank, TimePoint now) { at(rank).gone = now; }
 
 void JobWatch::waits_for_disk(TimePoint now) { disk_wait_at_ = now; }
 
@@ -61,15 +61,17 @@ void JobWatch::stopped(const std::vector<StoppedProcess>& processes, TimePoint n
   stopped_ = std::move(still);
 }
 
-bool JobWatch::is_starting() const { return !std::ranges::all_of(ranks_, &Rank::is_settled); }
+bool JobWatch::is_starting() const {
+  return !std::ranges::all_of(processes_, &Process::is_settled);
+}
 
 std::optional<JobWatch::TimePoint> JobWatch::all_gone_since() const {
   TimePoint last = start_;
-  for (const Rank& rank : ranks_) {
-    if (!rank.gone) {
+  for (const Process& process : processes_) {
+    if (!process.gone) {
       return std::nullopt;
     }
-    last = std::max(last, *rank.gone);
+    last = std::max(last, *process.gone);
   }
   return last;
 }
@@ -102,8 +104,9 @@ std::optional<RunEnd> JobWatch::check_end(TimePoint now) const {
   const auto after_ranks = exit_code_ == 0 ? limits_.after_ranks : limits_.after_early_end;
   const auto all_gone = all_gone_since();
   // Workers that have not settled wait in MPI_Init and do not notice the coordinator's end.
-  const bool is_deserted = ranks_.front().gone && now - *ranks_.front().gone >= kLastWords &&
-                           (!is_led() || now - *ranks_.front().gone >= after_ranks);
+  const bool is_deserted = processes_.front().gone &&
+                           now - *processes_.front().gone >= kLastWords &&
+                           (!is_led() || now - *processes_.front().gone >= after_ranks);
   const TimePoint last_sign = std::min(saving_at_.value_or(*ended_), *ended_ + kKeepingDeadline);
   if (now - last_sign >= patience || is_deserted || (all_gone && now - *all_gone >= after_ranks)) {
     return RunEnd{.exit_code = exit_code_};
@@ -112,24 +115,24 @@ std::optional<RunEnd> JobWatch::check_end(TimePoint now) const {
 }
 
 std::optional<RunEnd> JobWatch::check_losses(TimePoint now) const {
-  for (const Rank& rank : ranks_) {
+  for (const Process& process : processes_) {
     // The coordinator names the lost rank to the other ranks, after it has all accusations.
-    const bool is_its_own = is_led() && rank.is_settled && &rank != &ranks_.front();
+    const bool is_its_own = is_led() && process.is_settled && &process != &processes_.front();
     const auto patience = is_its_own ? kBlamePatience + limits_.for_verdict : kLastWords;
-    if (rank.gone && now - *rank.gone >= patience) {
+    if (process.gone && now - *process.gone >= patience) {
       return ended_by(
           ExitCode::kWorkerLost,
           is_led()
-              ? fmt::format("{} was killed or has crashed", rank.name)
-              : fmt::format("{} was killed or has crashed before all ranks had met", rank.name),
-          number_of(rank));
+              ? fmt::format("{} was killed or has crashed", process.name)
+              : fmt::format("{} was killed or has crashed before all ranks had met", process.name),
+          rank_of(process));
     }
   }
   return std::nullopt;
 }
 
 std::optional<std::string> JobWatch::lost_coordinator() const {
-  const Rank& coordinator = ranks_.front();
+  const Process& coordinator = processes_.front();
   return coordinator.gone && !ended_
              ? std::optional(fmt::format("{} was killed or has crashed", coordinator.name))
              : std::nullopt;
@@ -147,27 +150,27 @@ std::optional<RunEnd> JobWatch::check_coming(TimePoint now) const {
   }
   const auto spread = std::max<std::chrono::steady_clock::duration>(
       {limits_.spread, kSlowerThanTheFirst * (*first_ - start_),
-       std::min(kTurnOfARank * static_cast<int>(ranks_.size()), kMostTurns)});
-  for (const Rank& rank : ranks_) {
-    if (!rank.greeted && now - *first_ >= spread) {
+       std::min(kTurnOfARank * static_cast<int>(processes_.size()), kMostTurns)});
+  for (const Process& process : processes_) {
+    if (!process.greeted && now - *first_ >= spread) {
       return ended_by(ExitCode::kWorkerLost,
                       fmt::format("{} has not connected {:.0f} s after the first rank: it died at "
                                   "once, is stopped, or its host hangs",
-                                  rank.name, seconds(now - *first_)),
-                      number_of(rank));
+                                  process.name, seconds(now - *first_)),
+                      rank_of(process));
     }
   }
   return std::nullopt;
 }
 
 std::optional<RunEnd> JobWatch::check_silence(TimePoint now) const {
-  for (const Rank& rank : ranks_) {
-    const bool is_coordinator = &rank == &ranks_.front();
-    if (!rank.greeted || rank.gone || (rank.is_settled && !is_coordinator)) {
+  for (const Process& process : processes_) {
+    const bool is_coordinator = &process == &processes_.front();
+    if (!process.greeted || process.gone || (process.is_settled && !is_coordinator)) {
       continue;
     }
-    const TimePoint heard = rank.heard.value_or(*rank.greeted);
-    const auto limit = rank.heard ? limits_.silence : limits_.coming;
+    const TimePoint heard = process.heard.value_or(*process.greeted);
+    const auto limit = process.heard ? limits_.silence : limits_.coming;
     const bool is_excused = is_coordinator && disk_wait_at_ &&
                             now - *disk_wait_at_ < limits_.silence &&
                             now - heard < kTimeoutsToWrite * limits_.silence;
@@ -175,8 +178,8 @@ std::optional<RunEnd> JobWatch::check_silence(TimePoint now) const {
       return ended_by(ExitCode::kWorkerLost,
                       fmt::format("{} has been silent for {:.0f} s: its process is stopped or "
                                   "hangs, or its host is cut off",
-                                  rank.name, seconds(now - heard)),
-                      number_of(rank));
+                                  process.name, seconds(now - heard)),
+                      rank_of(process));
     }
   }
   return std::nullopt;
@@ -186,14 +189,14 @@ std::optional<RunEnd> JobWatch::check_stopped(TimePoint now) const {
   for (const auto& [pid, entry] : stopped_) {
     const auto& [process, since] = entry;
     if (now - since >= limits_.silence) {
-      const bool is_rank = process.rank && static_cast<std::size_t>(*process.rank) < ranks_.size();
+      const bool is_rank = process.rank && process.rank->place() < processes_.size();
       return ended_by(
           ExitCode::kWorkerLost,
           fmt::format("{} has been stopped (SIGSTOP) for {:.0f} s: the job waits for it in vain",
-                      is_rank ? ranks_[static_cast<std::size_t>(*process.rank)].name
+                      is_rank ? processes_[process.rank->place()].name
                               : fmt::format("{} (pid {})", process.program, pid),
                       seconds(now - since)),
-          is_rank ? *process.rank : 0);
+          is_rank ? *process.rank : Rank());
     }
   }
   return std::nullopt;

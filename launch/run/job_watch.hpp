@@ -47,7 +47,7 @@ struct WatchLimits {
 struct StoppedProcess {
   std::int64_t pid = 0;
   std::string program;
-  std::optional<int> rank;  ///< rank that it is or becomes
+  std::optional<Rank> rank;  ///< that it is or becomes
 };
 
 class JobWatch {
@@ -58,9 +58,9 @@ class JobWatch {
 
   /// Records a rank's greeting and its content.
   void greeted(const TetherGreeting& said, TimePoint now);
-  void heard(int rank, TimePoint now);
-  void settled(int rank);
-  void gone(int rank, TimePoint now);
+  void heard(Rank rank, TimePoint now);
+  void settled(Rank rank);
+  void gone(Rank rank, TimePoint now);
   /// Pauses the coordinator's silence limit: it waits for a disk, or for mpirun that does.
   void waits_for_disk(TimePoint now);
   /// Records the job's own end.
@@ -76,14 +76,14 @@ class JobWatch {
   /// True if some rank may still be in MPI_Init.
   [[nodiscard]] bool is_starting() const;
   /// True if the coordinator handles signals: it grants leases and saves.
-  [[nodiscard]] bool is_led() const { return ranks_.front().is_settled; }
+  [[nodiscard]] bool is_led() const { return processes_.front().is_settled; }
   /// Returns why the job has to end now; an empty reason: the job itself has reported its end.
   [[nodiscard]] std::optional<RunEnd> check(TimePoint now) const;
   /// Names the coordinator as lost if it ended without a status.
   [[nodiscard]] std::optional<std::string> lost_coordinator() const;
 
  private:
-  struct Rank {
+  struct Process {
     std::string name;  ///< for messages
     std::int64_t pid = 0;
     std::optional<TimePoint> greeted;
@@ -99,14 +99,14 @@ class JobWatch {
   [[nodiscard]] std::optional<RunEnd> check_silence(TimePoint now) const;
   [[nodiscard]] std::optional<RunEnd> check_stopped(TimePoint now) const;
   [[nodiscard]] std::optional<TimePoint> all_gone_since() const;
-  [[nodiscard]] int number_of(const Rank& rank) const {
-    return static_cast<int>(&rank - ranks_.data());
+  [[nodiscard]] Rank rank_of(const Process& process) const {
+    return Rank(static_cast<int>(&process - processes_.data()));
   }
-  Rank& at(int rank) { return ranks_.at(static_cast<std::size_t>(rank)); }
+  Process& at(Rank rank) { return processes_.at(rank.place()); }
 
   WatchLimits limits_;
   TimePoint start_;
-  std::vector<Rank> ranks_;
+  std::vector<Process> processes_;  ///< by rank
   std::optional<TimePoint> first_;  ///< first greeting
   std::optional<TimePoint> disk_wait_at_;
   std::optional<TimePoint> ended_;

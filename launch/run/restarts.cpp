@@ -128,11 +128,11 @@ int Restarter::leave() const {
 
 bool Restarter::go_on_after(const RunEnd& end, double ran_seconds) {
   const double ended = unix_seconds();
-  int lost = end.rank;
+  Rank lost = end.rank;
   auto [restart, wait] = recovery_.answer(end, starts_.host_allocator(), [&] {
     bool is_chosen = false;
     once_disk_allows([&] {  // `exchange` blames the host only once
-      is_chosen = starts_.after_loss(job_, std::exchange(lost, 0), recovery_.goes_on(),
+      is_chosen = starts_.after_loss(job_, std::exchange(lost, Rank()), recovery_.goes_on(),
                                      [](std::chrono::milliseconds time) {
                                        wait_for(time);
                                        return is_noted == 0;

@@ -262,7 +262,7 @@ void Starts::resize(int workers) {
   request_.host_messages = host_messages(allocation().workers);
 }
 
-bool Starts::after_loss(SupervisedJob& job, int lost, bool goes_on,
+bool Starts::after_loss(SupervisedJob& job, Rank lost, bool goes_on,
                         const std::function<bool(std::chrono::milliseconds)>& wait) {
   constexpr std::chrono::seconds kBetweenQuestions{5};
   is_replicated_ = false;  // restores the places of networks if hosts are back

@@ -51,7 +51,7 @@ class Starts {
   /// @param lost  rank of a worker; 0: another process, or unknown
   /// @param wait  waits for the given time; returns false if it did not wait to the end
   /// @return false if the remaining hosts cannot train the job
-  [[nodiscard]] bool after_loss(SupervisedJob& job, int lost, bool goes_on,
+  [[nodiscard]] bool after_loss(SupervisedJob& job, Rank lost, bool goes_on,
                                 const std::function<bool(std::chrono::milliseconds)>& wait);
 
   /// Copies the run's snapshots from memory to disk on all hosts that answer. Another command may

@@ -130,9 +130,9 @@ class Supervisor {
                           numbers_.insert(rank.said.job);
                           supervision_.watch().greeted(rank.said, now);
                         },
-                    .heard = [&](int rank) { supervision_.watch().heard(rank, now); },
-                    .settled = [&](int rank) { supervision_.watch().settled(rank); },
-                    .gone = [&](int rank) { supervision_.watch().gone(rank, now); }},
+                    .heard = [&](Rank rank) { supervision_.watch().heard(rank, now); },
+                    .settled = [&](Rank rank) { supervision_.watch().settled(rank); },
+                    .gone = [&](Rank rank) { supervision_.watch().gone(rank, now); }},
                    now);
   }
 
@@ -155,7 +155,7 @@ class Supervisor {
   }
 
   [[nodiscard]] std::optional<pid_t> local_coordinator() const {
-    const auto found = tethers_.present().find(0);
+    const auto found = tethers_.present().find(Rank(0));
     if (found == tethers_.present().end() || !found->second.is_local) {
       return std::nullopt;
     }

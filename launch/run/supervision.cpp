@@ -62,7 +62,7 @@ Supervision::Finished Supervision::finish(const std::optional<RunEnd>& recorded,
     if (leave_signal_ == SIGINT && end.exit_code == kEndedBySignal + SIGTERM) {
       end.exit_code = kEndedBySignal + SIGINT;
     }
-    if (end.rank == 0 && own_end_) {
+    if (end.rank == Rank() && own_end_) {
       end.rank = own_end_->rank;
     }
   } else if (own_end_) {

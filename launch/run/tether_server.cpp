@@ -25,8 +25,8 @@ TetherServer::TetherServer(BindScope reach, std::uint16_t port, int ranks,
       server_({.reach = reach,
                .port = port,
                .networks = std::string(networks),
-               .first_rank = 0,
-               .last_rank = ranks - 1,
+               .first_rank = Rank(0),
+               .last_rank = Rank(ranks - 1),
                .name = "the ranks' tethers"},
               {.greeting = kGreetingLimit,
                .most = static_cast<std::size_t>(ranks) + kSpareConnections}) {}
@@ -48,14 +48,14 @@ void TetherServer::serve(const TetherEvents& events, std::chrono::steady_clock::
                        }
                      },
                  .heard =
-                     [&](int rank, std::string_view bytes) {
+                     [&](Rank rank, std::string_view bytes) {
                        events.heard(rank);
                        if (bytes.find(kTetherSettled) != std::string_view::npos) {
                          events.settled(rank);
                        }
                      },
                  .gone =
-                     [&](int rank, bool /*is_cut_off*/) {
+                     [&](Rank rank, bool /*is_cut_off*/) {
                        present_.erase(rank);
                        events.gone(rank);
                      }},

@@ -22,9 +22,9 @@ struct TetheredRank {
 
 struct TetherEvents {
   std::function<void(const TetheredRank&)> greeted;
-  std::function<void(int rank)> heard;
-  std::function<void(int rank)> settled;
-  std::function<void(int rank)> gone;
+  std::function<void(Rank rank)> heard;
+  std::function<void(Rank rank)> settled;
+  std::function<void(Rank rank)> gone;
 };
 
 class TetherServer {
@@ -42,12 +42,12 @@ class TetherServer {
   /// Tells every rank to leave, including ranks that connect later.
   void order_end();
   /// Returns the ranks with an open connection, by rank.
-  [[nodiscard]] const std::map<int, TetheredRank>& present() const { return present_; }
+  [[nodiscard]] const std::map<Rank, TetheredRank>& present() const { return present_; }
 
  private:
   int ranks_;
   GreetingServer server_;
-  std::map<int, TetheredRank> present_;
+  std::map<Rank, TetheredRank> present_;
   int num_greeted_ = 0;
   bool is_ending_ = false;
 };

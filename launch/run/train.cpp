@@ -29,22 +29,22 @@ namespace {
 // Enough to reach a live supervisor, even if a network drops packets to some addresses.
 constexpr std::chrono::seconds kTetherPatience{30};
 
-int number(const std::string& name, const std::string& text) {
+Rank number(const std::string& name, const std::string& text) {
   const auto value = parse_number<int>(text);
   if (!value || *value < 0) {
     throw EnvironmentError(fmt::format(
         "{}='{}' is no rank: start with mpirun, srun --mpi=pmix or gangway run", name, text));
   }
-  return *value;
+  return Rank(*value);
 }
 
 /// Blocks signals until the rank can handle them, so that they neither kill it nor get lost.
-void hold_signals(int rank) {
+void hold_signals(Rank rank) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGCONT);  // for the tether; stopped processes still continue
   for (const int signal : {SIGUSR1, SIGUSR2, SIGTERM, SIGINT}) {
-    if (rank > 0) {
+    if (rank != Rank(0)) {
       std::signal(signal, SIG_IGN);  // the coordinator handles them for all ranks
     } else {
       sigaddset(&set, signal);
@@ -71,7 +71,7 @@ std::uint32_t job_number(const Environment& environment) {
 }
 
 /// Connects to the supervisor, if any; it then notices the end of this process at once.
-InheritedTether tie(const Environment& environment, int rank) {
+InheritedTether tie(const Environment& environment, Rank rank) {
   InheritedTether tether{.socket = -1, .launcher = ::getppid()};
   const auto text = find_variable(environment, kTetherVariable);
   const auto address = text ? parse_address(*text) : std::nullopt;
@@ -122,7 +122,7 @@ bool wants_gpu(const JobSources& sources, const std::string& device) {
 
 }  // namespace
 
-int launched_rank(const Environment& environment) {
+Rank launched_rank(const Environment& environment) {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"}) {
     if (const auto rank = find_variable(environment, name)) {
       return number(name, *rank);
@@ -149,15 +149,15 @@ void train(const Environment& environment, RankOptions options) {
   const JobSources sources{.file = asked.job_file,
                            .overrides = asked.overrides,
                            .environment = gangway_variables(environment)};
-  const int rank = launched_rank(environment);
+  const Rank rank = launched_rank(environment);
   hold_signals(rank);
   const std::string tether = tether_argument(tie(environment, rank));
   choose_message_paths();
-  if (rank == 0 && options.request.empty()) {
+  if (rank == Rank(0) && options.request.empty()) {
     std::ranges::move(followed_overrides(sources), std::back_inserter(asked.overrides));
     become("gangway-coordinator", {to_json(asked), tether});
   }
-  if (rank == 0) {
+  if (rank == Rank(0)) {
     become("gangway-coordinator", {options.request.string(), tether});
   }
   // LibTorch's profiler (--trace) reports an error if a GPU build finds no GPU; level 5 is silent.

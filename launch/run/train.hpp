@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "base/index.hpp"
 #include "launch/process/environment.hpp"
 #include "run/start_request.hpp"
 
@@ -13,7 +14,7 @@ namespace gangway::launch {
 
 /// Returns this process's MPI rank, from the launcher's variables.
 /// @throws EnvironmentError, one line with the remedy, if no launcher that can start MPI is found
-[[nodiscard]] int launched_rank(const Environment& environment);
+[[nodiscard]] Rank launched_rank(const Environment& environment);
 
 /// Options of the command line.
 struct RankOptions {

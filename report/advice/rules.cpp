@@ -61,7 +61,7 @@ double per_microbatch(Facts facts) {
 /// Returns by how much less than the others the slowest worker waits.
 double lag(Facts facts) {
   const std::vector<double>& waits = facts.waits_for_others();
-  const auto slowest = static_cast<std::size_t>(facts.slowest_rank() - 1);
+  const std::size_t slowest = worker_of(facts.slowest_rank()).place();
   if (waits.size() < 2 || slowest >= waits.size() || facts.share("tensors") > 0.0) {
     return 0.0;
   }

@@ -57,7 +57,7 @@ StepFacts::StepFacts(const nlohmann::json& tick, const std::map<std::string, std
     parts_ = std::move(of_device);  // the host launches ahead and waits for nothing
   }
   take(object_in("loader"), loader_);
-  slowest_rank_ = static_cast<int>(number("parts_rank"));
+  slowest_rank_ = Rank(static_cast<int>(number("parts_rank")));
   step_seconds_ = sum_ending(parts_, "");
   for (const auto& [phase, waits] : object_in("exposed").items()) {
     if (waits.is_object() && waits.value("agree", false) && step_seconds_ > 0.0) {

@@ -11,6 +11,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/index.hpp"
+
 namespace gangway::report {
 
 /// Number that AdviceTracker adds to a tick: GiB per hour, from MemoryGrowth.
@@ -54,7 +56,7 @@ class StepFacts {
   /// Returns the mean over workers of waits for tensors of other pipeline stages or networks: the
   /// saving of a layout without them. If ticks have one worker's parts only, uses that worker.
   [[nodiscard]] double mean_tensor_wait() const;
-  [[nodiscard]] int slowest_rank() const { return slowest_rank_; }
+  [[nodiscard]] Rank slowest_rank() const { return slowest_rank_; }
   /// Returns the exposed share of phases whose updates wait for the gradient's norm.
   [[nodiscard]] double norm_wait() const { return norm_wait_; }
 
@@ -69,7 +71,7 @@ class StepFacts {
   double step_seconds_ = 0.0;
   double host_computing_ = 0.0;
   double norm_wait_ = 0.0;
-  int slowest_rank_ = 0;
+  Rank slowest_rank_;
 };
 
 }  // namespace gangway::report

@@ -94,7 +94,7 @@ RunView::RunView(fs::path run, ViewLimits limits)
     : run_(std::move(run)),
       limits_(limits),
       stats_(run_ / "stats.jsonl"),
-      log_(run_ / kLogsFolder / log_file_name(0)),
+      log_(run_ / kLogsFolder / log_file_name(Rank(0))),
       advice_(advice_keys(run_)),
       caches_(std::make_unique<Caches>()) {}
 

@@ -47,7 +47,8 @@ std::optional<Greeting> parse_greeting(std::string_view line, const std::string&
   const std::size_t end = std::min(line.find(' '), line.size());
   const auto rank = parse_number<int>(line.substr(0, end));
   const std::string_view words = line.substr(std::min(end + 1, line.size()));
-  return rank ? std::optional(Greeting{.rank = *rank, .words = std::string(words)}) : std::nullopt;
+  return rank ? std::optional(Greeting{.rank = Rank(*rank), .words = std::string(words)})
+              : std::nullopt;
 }
 
 }  // namespace gangway

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/index.hpp"
+
 namespace gangway {
 
 inline constexpr char kWelcome = '+';
@@ -30,7 +32,7 @@ struct GreetingAddress {
 [[nodiscard]] std::optional<GreetingAddress> parse_address(std::string_view text);
 
 struct Greeting {
-  int rank = 0;
+  Rank rank{};
   std::string words = {};  ///< no leading or trailing blanks
 };
 

@@ -70,7 +70,7 @@ struct GreetingServer::Connection {
   TimePoint since;
   std::uint64_t number = 0;  ///< order of acceptance
   std::string line;          ///< bytes of the greeting so far
-  std::optional<int> rank;   ///< nothing: not greeted yet
+  std::optional<Rank> rank;  ///< nothing: not greeted yet
 };
 
 GreetingServer::GreetingServer(GreetingPlace place, StrangerLimits limits)
@@ -176,7 +176,7 @@ void GreetingServer::drop_silent(TimePoint now) {
 }
 
 void GreetingServer::end(int descriptor, bool is_cut_off, const GreetingEvents& events) {
-  const std::optional<int> rank = connections_.at(descriptor).rank;
+  const std::optional<Rank> rank = connections_.at(descriptor).rank;
   drop(descriptor);
   if (rank) {
     ranks_.erase(*rank);
@@ -247,7 +247,7 @@ std::optional<GreetingServer::TimePoint> GreetingServer::next_look() const {
   return next;
 }
 
-void GreetingServer::send(int rank, char byte) {
+void GreetingServer::send(Rank rank, char byte) {
   if (const auto found = ranks_.find(rank); found != ranks_.end()) {
     (void)!::send(found->second, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
   }

@@ -29,8 +29,8 @@ struct GreetingPlace {
   BindScope reach = BindScope::kThisHost;
   std::uint16_t port = 0;     ///< 0: any free one
   std::string networks = {};  ///< for on_networks(), with kEveryHost; empty: all networks
-  int first_rank = 0;         ///< only ranks first_rank to last_rank may greet
-  int last_rank = 0;
+  Rank first_rank{};          ///< only ranks first_rank to last_rank may greet
+  Rank last_rank{};
   std::string name;  ///< for messages: "the ranks' tethers"
   /// A host counts as cut off if it acknowledges nothing for so long; 0: the kernel's default.
   std::chrono::milliseconds cut_off{0};
@@ -46,9 +46,9 @@ struct GreetingEvents {
   /// A rank without another connection has greeted and got its welcome. Other connections that
   /// greet are dropped without an answer.
   std::function<void(const Greeting& greeting)> greeted;
-  std::function<void(int rank, std::string_view bytes)> heard;
+  std::function<void(Rank rank, std::string_view bytes)> heard;
   /// @param is_cut_off  the rank's host no longer answers
-  std::function<void(int rank, bool is_cut_off)> gone;
+  std::function<void(Rank rank, bool is_cut_off)> gone;
 };
 
 class GreetingServer {
@@ -70,9 +70,9 @@ class GreetingServer {
   /// Closes the listening sockets, because no further rank is expected.
   void stop_listening() { listeners_.clear(); }
 
-  [[nodiscard]] bool has(int rank) const { return ranks_.contains(rank); }
+  [[nodiscard]] bool has(Rank rank) const { return ranks_.contains(rank); }
   /// Never waits: a full buffer means that the rank does not read; its silence then shows that.
-  void send(int rank, char byte);
+  void send(Rank rank, char byte);
   void send_to_all(char byte);
   /// Shuts down all ranks' connections: they see the end at once; serve() reports each as gone.
   void shut_down();
@@ -99,7 +99,7 @@ class GreetingServer {
   std::vector<FileDescriptor> listeners_;
   std::map<int, Connection> connections_;   ///< by descriptor
   std::map<std::uint64_t, int> strangers_;  ///< descriptors by order of arrival
-  std::map<int, int> ranks_;                ///< descriptors by rank
+  std::map<Rank, int> ranks_;               ///< their descriptors
   std::uint64_t num_accepted_ = 0;
   std::optional<TimePoint> retry_at_;  ///< set when accept() failed for want of descriptors
   bool has_warned_ = false;

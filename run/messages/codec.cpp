@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <ranges>
 #include <set>
 #include <type_traits>
 #include <utility>
@@ -90,6 +91,8 @@ class Writer {
       bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
     } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
       put_integer(static_cast<std::uint64_t>(value));
+    } else if constexpr (requires { value.value(); }) {
+      put(value.value());
     } else if constexpr (requires { packed(value); }) {
       put(packed(value));
     } else {
@@ -116,6 +119,9 @@ void require(bool can_be, const std::string& otherwise) {
 }
 
 // Checks relations between the fields of a message. Reader refuses negative numbers.
+
+/// 64 bits: a damaged message may name any worker.
+constexpr auto kRankOf = [](int worker) { return std::int64_t{worker} + 1; };
 
 template <typename Anything>
 void check(const Anything& /*message*/) {}
@@ -146,21 +152,23 @@ void check(const Layout& layout) {
   }
   require(workers.empty() ||
               (*workers.begin() == 0 && std::cmp_equal(*workers.rbegin(), workers.size() - 1)),
-          fmt::format("networks on the workers [{}] alone", fmt::join(workers, ", ")));
+          fmt::format("networks on the ranks [{}] alone",
+                      fmt::join(std::views::transform(workers, kRankOf), ", ")));
 }
 
 void check(const SnapshotPart& part) {
   require(part.worker < part.of.num_workers,
-          fmt::format("the part of worker {} of {}", part.worker, part.of.num_workers));
+          fmt::format("the part of rank {} of {}", kRankOf(part.worker), part.of.num_workers));
 }
 
 void check(const WholeSnapshot& snapshot) {
   require(std::cmp_equal(snapshot.id.num_workers, snapshot.holders.size()),
           fmt::format("{} of {} parts", snapshot.holders.size(), snapshot.id.num_workers));
-  for (const std::vector<int>& workers : snapshot.holders) {
+  for (const std::vector<WorkerIndex>& workers : snapshot.holders) {
     require(!workers.empty() &&
                 std::ranges::adjacent_find(workers, std::greater_equal()) == workers.end(),
-            fmt::format("a part held by the workers [{}]", fmt::join(workers, ", ")));
+            fmt::format("a part held by the ranks [{}]",
+                        fmt::join(std::views::transform(workers, kRankOf), ", ")));
   }
 }
 
@@ -224,6 +232,8 @@ class Reader {
       return number;
     } else if constexpr (std::is_integral_v<T>) {
       return get_integer<T>();
+    } else if constexpr (requires(T index) { index.value(); }) {
+      return T(get<int>());
     } else if constexpr (std::is_enum_v<T>) {
       const auto value = static_cast<T>(get_integer<std::uint8_t>());
       const auto all = choices(value);
@@ -324,7 +334,7 @@ std::string encode(const Envelope& envelope) {
   return std::move(writer).bytes();
 }
 
-Envelope decode(std::string_view bytes, int sender) {
+Envelope decode(std::string_view bytes, Rank sender) {
   std::string_view kind = "message";
   try {
     Reader reader(bytes);

@@ -16,6 +16,6 @@ namespace gangway::messages {
 /// @param sender  rank, for the error
 /// @throws InvariantError in one line: the bytes are no message, this build does not know its kind,
 /// or its numbers are impossible (negative counts, ranges out of order).
-[[nodiscard]] Envelope decode(std::string_view bytes, int sender);
+[[nodiscard]] Envelope decode(std::string_view bytes, Rank sender);
 
 }  // namespace gangway::messages

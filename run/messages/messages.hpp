@@ -32,8 +32,8 @@ struct Hello {
   /// Other builds can read it: append to fields(), but never move, change or remove a member.
   static constexpr bool kOutlivesBuilds = true;
   std::uint32_t protocol = kProtocolVersion;  ///< must be equal in both programs
-  int rank = 0;                               ///< MPI rank, 1..W
-  std::string host;                           ///< host name, for display
+  Rank rank{};
+  std::string host;  ///< host name, for display
   ProcessIdentity process;
   std::uint64_t shared_memory = 0;  ///< shared_memory_identity()
   std::string device;               ///< "cpu" or the GPU's name
@@ -52,7 +52,7 @@ struct Welcome {
   std::string job_yaml;       ///< the resolved job
   std::string fingerprint;    ///< job_fingerprint() of the job
   std::string run_directory;  ///< absolute
-  Layout layout;              ///< resolved; a worker's index in it is rank - 1
+  Layout layout;              ///< resolved
   GreetingAddress lifeline;   ///< the worker connects to it before it asks for its first lease
   TraceSteps trace;
   bool copies_snapshots = false;  ///< copy them to disk if the run fails: rank 0 cannot see them
@@ -90,7 +90,7 @@ struct WholeSnapshot {
   SnapshotId id;
   /// Indexed by the worker that took the part. Holds the workers of this start, ascending, whose
   /// hosts have the part or a copy of it; never empty.
-  std::vector<std::vector<int>> holders;
+  std::vector<std::vector<WorkerIndex>> holders;
   static auto fields(auto& it) { return std::tie(it.id, it.holders); }
   bool operator==(const WholeSnapshot&) const = default;
 };
@@ -127,7 +127,7 @@ struct Unloadable {
   std::int64_t attempt = 0;  ///< attempt of the Begin
   std::string reason;        ///< one line
   std::optional<int> part;   ///< damaged part of the snapshot; nothing: the checkpoint is damaged
-  int holder = 0;            ///< the worker on whose host the part is damaged
+  WorkerIndex holder{};      ///< the worker on whose host the part is damaged
   static auto fields(auto& it) { return std::tie(it.attempt, it.reason, it.part, it.holder); }
   bool operator==(const Unloadable&) const = default;
 };
@@ -351,7 +351,7 @@ struct Stop {
   static constexpr bool kOutlivesBuilds = true;  ///< as Hello
   int exit_code = 0;
   std::string reason;  ///< one line: place and remedy
-  int accused = 0;     ///< from a worker: the rank that it timed out on; 0: none
+  Rank accused{};      ///< from a worker: the rank that it timed out on; 0: none
   /// From a worker whose training diverged: steps done when that shows, equal under every layout;
   /// 0: unknown.
   std::int64_t step = 0;

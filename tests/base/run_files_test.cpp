@@ -38,7 +38,7 @@ TEST(RunFiles, HoldTheStatus) {
   EXPECT_EQ(read_status(folder.path()), keeping);
   const RunEnd resized{.exit_code = 75,
                        .saved = true,
-                       .resize = Resize{.workers = 3, .drained = {2}, .shares = {2, 1, 1}}};
+                       .resize = Resize{.workers = 3, .drained = {Rank(2)}, .shares = {2, 1, 1}}};
   write_status(folder.path(), resized);
   EXPECT_EQ(read_status(folder.path()), resized);
 }
@@ -73,7 +73,7 @@ TEST(RunFiles, HoldThePlacement) {
   PlacedRank coordinator;
   coordinator.role = "coordinator";
   PlacedRank worker;
-  worker.rank = 1;
+  worker.rank = Rank(1);
   worker.role = "worker";
   worker.host = "here";
   worker.pid = 9;

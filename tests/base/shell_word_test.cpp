@@ -12,7 +12,7 @@ TEST(ShellWord, LeavesHarmlessWordsAsTheyAre) {
 }
 
 TEST(ShellWord, QuotesWhatAShellWouldChange) {
-  EXPECT_EQ(shell_word("layout.generator=[0]"), "'layout.generator=[0]'");
+  EXPECT_EQ(shell_word("layout.generator=[1]"), "'layout.generator=[1]'");
   EXPECT_EQ(shell_word("~training.kimg"), "'~training.kimg'");
   EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
   EXPECT_EQ(shell_word(""), "''");

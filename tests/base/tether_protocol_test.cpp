@@ -13,17 +13,17 @@ TEST(Greeting, IsReadBackAsItIsWritten) {
   const GreetingAddress address{.hosts = "10.0.0.1,127.0.0.1", .port = 4711, .token = "secret"};
   EXPECT_EQ(parse_address(address_text(address)), address);
   const TetherGreeting rank{
-      .rank = 3, .process = own_process(), .job = 0xabc0001, .host = "node-a"};
-  const auto said =
-      parse_greeting(greeting_line({.rank = 3, .words = tether_words(rank)}, "secret"), "secret");
+      .rank = Rank(3), .process = own_process(), .job = 0xabc0001, .host = "node-a"};
+  const auto said = parse_greeting(
+      greeting_line({.rank = Rank(3), .words = tether_words(rank)}, "secret"), "secret");
   ASSERT_TRUE(said);
   const auto read = parse_tether_words(said->rank, said->words);
   ASSERT_TRUE(read);
-  EXPECT_EQ(read->rank, 3);
+  EXPECT_EQ(read->rank, Rank(3));
   EXPECT_EQ(read->process, own_process());
   EXPECT_EQ(read->job, 0xabc0001U);
   EXPECT_EQ(read->host, "node-a");
-  EXPECT_EQ(parse_greeting(greeting_line({.rank = 7}, "secret"), "secret")->words, "");
+  EXPECT_EQ(parse_greeting(greeting_line({.rank = Rank(7)}, "secret"), "secret")->words, "");
 }
 
 TEST(Greeting, IsRefusedWhereItIsNone) {
@@ -38,7 +38,7 @@ TEST(Greeting, IsRefusedWhereItIsNone) {
   }
   for (const char* words : {"", "2 3 ns boot 4", "2 3 ns boot 4 host more", "x 3 ns boot 4 host",
                             "2 3 ns boot x host"}) {
-    EXPECT_FALSE(parse_tether_words(1, words)) << words;
+    EXPECT_FALSE(parse_tether_words(Rank(1), words)) << words;
   }
 }
 

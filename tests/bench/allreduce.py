@@ -34,7 +34,7 @@ class BenchAllreduce(unittest.TestCase):
                 code, out, err = bench("--workers", "2", "--sizes", "64K", "--transports", transport, "--corrupt-round", "2")
                 self.assertEqual(code, INTERNAL, out + err)
                 self.assertRegex(err, rf"{transport}|MPI_Allreduce")
-                self.assertRegex(err, r"round 2, worker \d: value 8192 is ")
+                self.assertRegex(err, r"round 2, rank \d: value 8192 is ")
                 self.assertNotIn("busbw", out)
 
     def test_refuses_what_it_does_not_know(self):

@@ -63,7 +63,7 @@ TEST(SimulatedWorkers, AreAllToldOfALossByOneMessageThatIsEncodedOnce) {
   job.train(1);
   (void)job.lose(77);
   ASSERT_TRUE(job.run_end().has_value());
-  EXPECT_EQ(job.run_end()->rank, 77);
+  EXPECT_EQ(job.run_end()->rank, Rank(77));
   EXPECT_EQ(job.to_workers().at("Stop").messages, std::size_t{kMany - 1});
   EXPECT_EQ(job.to_workers().at("Stop").encodings, 1U);
 }
@@ -73,7 +73,7 @@ TEST(SimulatedWorkers, NameTheOneThatIsSilentWhenAllOthersComplain) {
   job.start();
   (void)job.complain(1234);
   ASSERT_TRUE(job.run_end().has_value());
-  EXPECT_EQ(job.run_end()->rank, 1234);
+  EXPECT_EQ(job.run_end()->rank, Rank(1234));
   EXPECT_EQ(job.run_end()->exit_code, static_cast<int>(ExitCode::kWorkerLost));
 }
 

@@ -118,7 +118,7 @@ class Snapshots(OnHosts):
         said = self.play("3", (3, ["host1", "host2", "host3"], 1, saves), f"crash host2; crash host3; {KILL_ALL}",
                          (1, ["host1"], 1, saves))
         self.assertRegex(said["second"], r"note  a newer snapshot, of step \d+, is incomplete: no host of this start has the "
-                                         r"part of worker \d of 3")
+                                         r"part of rank [1-3] of 3")
         self.assertRegex(said["second"], r"resume step-\d+")
         self.assertEqual(self.digest("a"), self.whole, said["second"])
 

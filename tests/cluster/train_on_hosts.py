@@ -52,7 +52,7 @@ class Digests(OnHosts):
         exchanged = ("layout.overlap=none", "layout.check_steps=0", "checkpoint.snapshot_steps=0")  # and nothing beside
         code, out, err = self.call_inside("2x2", " && ".join([
             run_line("data", 4), run_line("together", 2, *exchanged, hostfile="two"),
-            run_line("apart", 2, *exchanged, "layout.generator='[0]'", "layout.discriminator='[1]'", hostfile="two"),
+            run_line("apart", 2, *exchanged, "layout.generator='[1]'", "layout.discriminator='[2]'", hostfile="two"),
             run_line("stages", 4, "layout.stages=2", "--verbose")]))
         self.assertEqual(code, 0, out + err)
         for run in ("data", "together", "apart", "stages"):

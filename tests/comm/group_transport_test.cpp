@@ -19,7 +19,7 @@ TEST(GroupTransport, NumbersItsMembersAndKnowsTheirNames) {
   GroupTransport to(first, {1, 3});
   EXPECT_EQ(from.worker(), 1);
   EXPECT_EQ(from.num_workers(), 2);
-  EXPECT_EQ(from.number_of(0), 1);
+  EXPECT_EQ(from.number_of(0), WorkerIndex(1));
   const MessageTag tag{.kind = MessageKind::kScalars};
   const std::vector<float> sent{4.0F};
   std::vector<float> received(1);

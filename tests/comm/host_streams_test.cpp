@@ -125,7 +125,7 @@ TEST(HostStreams, AreRefusedWhereTheOtherHasNone) {
     run_host(2, one_sided, [](int, HostStreams&) {});
     FAIL() << "worker 1 names worker 0, which does not name it";
   } catch (const InvariantError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("worker 1 has a stream to worker 0, which has none"));
+    EXPECT_THAT(error.what(), HasSubstr("rank 2 has a stream to rank 1, which has none"));
   }
 }
 

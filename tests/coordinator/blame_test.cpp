@@ -17,27 +17,28 @@ class BlameTest : public ::testing::Test {
  protected:
   BlameTest() {
     for (int rank = 1; rank <= kAccusers; ++rank) {
-      EXPECT_FALSE(membership_.join(rank, {.host = "node-a", .process = {.pid = 100 + rank}}));
-      EXPECT_FALSE(membership_.ready(rank, {.plan_hash = 7}));
+      EXPECT_FALSE(
+          membership_.join(Rank(rank), {.host = "node-a", .process = {.pid = 100 + rank}}));
+      EXPECT_FALSE(membership_.ready(Rank(rank), {.plan_hash = 7}));
       beat(rank, Pulse::kWorks);
     }
   }
-  void beat(int rank, Pulse pulse) { membership_.heartbeat(rank, pulse, now_); }
+  void beat(int rank, Pulse pulse) { membership_.heartbeat(Rank(rank), pulse, now_); }
   /// As RunCore takes a Stop in.
   void complain(int rank, int accused) {
-    membership_.leave(rank);
-    blame_.add({.rank = rank, .accused = accused, .reason = "I waited"}, now_);
+    membership_.leave(Rank(rank));
+    blame_.add({.rank = Rank(rank), .accused = Rank(accused), .reason = "I waited"}, now_);
   }
   /// The heartbeats of all that are there, then the verdict.
   int verdict_after(milliseconds later) {
     now_ += later;
     for (const Member& member : membership_.members()) {
-      if (takes_part(member) && member.rank != silent_) {
-        beat(member.rank, member.pulse);
+      if (takes_part(member) && member.rank != Rank(silent_)) {
+        membership_.heartbeat(member.rank, member.pulse, now_);
       }
     }
     const auto fault = blame_.verdict(membership_, now_);
-    return fault ? fault->rank : 0;
+    return fault ? fault->rank.value() : 0;
   }
 
   TimePoint now_{};

@@ -16,10 +16,10 @@ messages::CheckpointPart part(std::int64_t step, const std::string& error = {}) 
 TEST(CheckpointLedger, CompletesWhenEveryWorkerHasReportedInWhateverOrder) {
   CheckpointLedger ledger(3);
   ledger.begin(20, 1);
-  EXPECT_FALSE(ledger.add(2, 1, part(20)));
-  EXPECT_FALSE(ledger.add(2, 1, part(20))) << "a part twice";
-  EXPECT_FALSE(ledger.add(0, 1, part(20)));
-  const auto complete = ledger.add(1, 1, part(20));
+  EXPECT_FALSE(ledger.add(WorkerIndex(2), 1, part(20)));
+  EXPECT_FALSE(ledger.add(WorkerIndex(2), 1, part(20))) << "a part twice";
+  EXPECT_FALSE(ledger.add(WorkerIndex(0), 1, part(20)));
+  const auto complete = ledger.add(WorkerIndex(1), 1, part(20));
   ASSERT_TRUE(complete);
   EXPECT_EQ(complete->step, 20);
   ASSERT_EQ(complete->parts.size(), 3U);
@@ -30,23 +30,23 @@ TEST(CheckpointLedger, CompletesWhenEveryWorkerHasReportedInWhateverOrder) {
 TEST(CheckpointLedger, DropsPartsOfOtherStepsEpochsAndWorkers) {
   CheckpointLedger ledger(1);
   ledger.begin(20, 2);
-  EXPECT_FALSE(ledger.add(0, 2, part(19)));
-  EXPECT_FALSE(ledger.add(0, 1, part(20)));
-  EXPECT_FALSE(ledger.add(1, 2, part(20)));
-  EXPECT_FALSE(ledger.add(-1, 2, part(20)));
-  EXPECT_TRUE(ledger.add(0, 2, part(20)));
+  EXPECT_FALSE(ledger.add(WorkerIndex(0), 2, part(19)));
+  EXPECT_FALSE(ledger.add(WorkerIndex(0), 1, part(20)));
+  EXPECT_FALSE(ledger.add(WorkerIndex(1), 2, part(20)));
+  EXPECT_FALSE(ledger.add(WorkerIndex(-1), 2, part(20)));
+  EXPECT_TRUE(ledger.add(WorkerIndex(0), 2, part(20)));
 }
 
 TEST(CheckpointLedger, KeepsTheStepsOfOverlappingCheckpointsApart) {
   CheckpointLedger ledger(2);
   ledger.begin(10, 1);
   ledger.begin(20, 1);
-  EXPECT_FALSE(ledger.add(0, 1, part(10)));
-  EXPECT_FALSE(ledger.add(1, 1, part(20)));
-  EXPECT_TRUE(ledger.add(0, 1, part(20)));
+  EXPECT_FALSE(ledger.add(WorkerIndex(0), 1, part(10)));
+  EXPECT_FALSE(ledger.add(WorkerIndex(1), 1, part(20)));
+  EXPECT_TRUE(ledger.add(WorkerIndex(0), 1, part(20)));
   ledger.committed(20);
   EXPECT_FALSE(ledger.idle());
-  EXPECT_TRUE(ledger.add(1, 1, part(10)));
+  EXPECT_TRUE(ledger.add(WorkerIndex(1), 1, part(10)));
   ledger.committed(10);
   EXPECT_TRUE(ledger.idle());
   EXPECT_EQ(ledger.last_committed(), 20);
@@ -55,25 +55,25 @@ TEST(CheckpointLedger, KeepsTheStepsOfOverlappingCheckpointsApart) {
 TEST(CheckpointLedger, WaitsForAllPartsBeforeItReportsAFailure) {
   CheckpointLedger ledger(2);
   ledger.begin(10, 1);
-  EXPECT_FALSE(ledger.add(1, 1, part(10, "disk full")));
-  const auto complete = ledger.add(0, 1, part(10));
+  EXPECT_FALSE(ledger.add(WorkerIndex(1), 1, part(10, "disk full")));
+  const auto complete = ledger.add(WorkerIndex(0), 1, part(10));
   ASSERT_TRUE(complete);
   EXPECT_EQ(complete->error, "disk full");
 }
 
 TEST(CheckpointLedger, KnowsWhatIsStillToCome) {
   CheckpointLedger ledger(2);
-  EXPECT_FALSE(ledger.owes(0));
+  EXPECT_FALSE(ledger.owes(WorkerIndex(0)));
   ledger.begin(10, 1);
-  EXPECT_TRUE(ledger.owes(0));
-  EXPECT_FALSE(ledger.add(0, 1, part(10)));
-  EXPECT_FALSE(ledger.owes(0));
-  EXPECT_TRUE(ledger.owes(1));
+  EXPECT_TRUE(ledger.owes(WorkerIndex(0)));
+  EXPECT_FALSE(ledger.add(WorkerIndex(0), 1, part(10)));
+  EXPECT_FALSE(ledger.owes(WorkerIndex(0)));
+  EXPECT_TRUE(ledger.owes(WorkerIndex(1)));
   EXPECT_FALSE(ledger.is_committing());
-  EXPECT_TRUE(ledger.add(1, 1, part(10)));
-  EXPECT_FALSE(ledger.owes(1));
+  EXPECT_TRUE(ledger.add(WorkerIndex(1), 1, part(10)));
+  EXPECT_FALSE(ledger.owes(WorkerIndex(1)));
   EXPECT_TRUE(ledger.is_committing());
-  EXPECT_FALSE(ledger.add(1, 1, part(10))) << "handed out already";
+  EXPECT_FALSE(ledger.add(WorkerIndex(1), 1, part(10))) << "handed out already";
   ledger.committed(10);
   EXPECT_FALSE(ledger.is_committing());
 }
@@ -88,13 +88,13 @@ TEST(CheckpointLedger, SaysWhatTakesTooLongEachTimeThatItHasTakenTwiceAsLong) {
   EXPECT_FALSE(ledger.overdue(kBegun + seconds(500), 10, kPatience))
       << "its step was done just now";
   EXPECT_FALSE(ledger.overdue(kBegun + seconds(559), 11, kPatience));
-  EXPECT_FALSE(ledger.add(0, 1, part(10)));
+  EXPECT_FALSE(ledger.add(WorkerIndex(0), 1, part(10)));
   EXPECT_EQ(
       ledger.overdue(kBegun + seconds(560), 11, kPatience),
       "ALARM checkpoint of step 10 has waited 60 s for the file of rank 2: the disk is slow or "
       "hangs; training goes on, the newest on disk is from before this start");
   EXPECT_FALSE(ledger.overdue(kBegun + seconds(619), 11, kPatience));
-  EXPECT_TRUE(ledger.add(1, 1, part(10)));
+  EXPECT_TRUE(ledger.add(WorkerIndex(1), 1, part(10)));
   EXPECT_THAT(ledger.overdue(kBegun + seconds(620), 11, kPatience),
               ::testing::Optional(::testing::HasSubstr("has waited 120 s for its manifest")));
   ledger.committed(10);

@@ -31,7 +31,7 @@ View training() {
 }
 
 HeldTrouble trouble(std::int64_t step, std::chrono::milliseconds ago) {
-  return {.trouble = {.step = step, .what = "loss nan"}, .rank = 2, .since = kNow - ago};
+  return {.trouble = {.step = step, .what = "loss nan"}, .rank = Rank(2), .since = kNow - ago};
 }
 
 void leave(View& view, std::optional<Resize> resize = {}) {
@@ -49,8 +49,8 @@ struct Case {
 
 const std::vector<Case>& cases() {
   using namespace std::chrono_literals;
-  const Fault lost{ExitCode::kWorkerLost, 2, "rank 2 died"};
-  const Fault foreign{ExitCode::kEnvironment, 2, "other build"};
+  const Fault lost{ExitCode::kWorkerLost, Rank(2), "rank 2 died"};
+  const Fault foreign{ExitCode::kEnvironment, Rank(2), "other build"};
   static const std::vector<Case> kCases{
       {"nothing happens", [](View&) {}},
       {"a checkpoint is under way", [](View& v) { v.is_saving = v.is_committing = true; }},
@@ -182,7 +182,7 @@ TEST(Decide, FollowsTheTable) {
 
 TEST(Decide, TellsTheNextStartItsWorkers) {
   View view = training();
-  leave(view, Resize{.workers = 3, .drained = {2}});
+  leave(view, Resize{.workers = 3, .drained = {Rank(2)}});
   const Verdict verdict = decide(view, kNow);
   EXPECT_EQ(verdict.end.resize, view.leave->resize);
   EXPECT_TRUE(verdict.end.saved);
@@ -192,7 +192,7 @@ TEST(Decide, NamesTheRankThatReportedTrouble) {
   View view = training();
   view.trouble = trouble(51, std::chrono::seconds(0));
   const Verdict verdict = decide(view, kNow);
-  EXPECT_EQ(verdict.end.rank, 2);
+  EXPECT_EQ(verdict.end.rank, Rank(2));
   ASSERT_TRUE(verdict.rollback);
   EXPECT_EQ(verdict.rollback->start, 3);
 }

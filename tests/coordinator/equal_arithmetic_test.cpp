@@ -29,16 +29,18 @@ constexpr auto kRefuse = MixedProcessors::kRefuse;
 constexpr auto kAllow = MixedProcessors::kAllow;
 
 TEST(EqualArithmetic, OfOneKindSaysNothing) {
-  const auto verdict = compare_arithmetic({{1, "node-a", kWide}, {2, "node-b", kWide}}, kRefuse);
+  const auto verdict =
+      compare_arithmetic({{Rank(1), "node-a", kWide}, {Rank(2), "node-b", kWide}}, kRefuse);
   EXPECT_EQ(verdict.common, kWide);
-  EXPECT_EQ(verdict.refused_rank, 0);
+  EXPECT_EQ(verdict.refused_rank, Rank(0));
   EXPECT_THAT(verdict.refusal, IsEmpty());
   EXPECT_THAT(verdict.note, IsEmpty());
 }
 
 TEST(EqualArithmetic, RefusesOtherBitsByRankHostAndWhatDiffers) {
-  const auto verdict = compare_arithmetic({{1, "node-a", kWide}, {2, "node-b", kNarrow}}, kRefuse);
-  EXPECT_EQ(verdict.refused_rank, 2);
+  const auto verdict =
+      compare_arithmetic({{Rank(1), "node-a", kWide}, {Rank(2), "node-b", kNarrow}}, kRefuse);
+  EXPECT_EQ(verdict.refused_rank, Rank(2));
   EXPECT_EQ(verdict.refusal,
             "rank 2 on host node-b computes other bits than rank 1 on host node-a: "
             "ATEN_CPU_CAPABILITY avx2, not unset; flags without avx512f; instructions AVX2, not "
@@ -49,54 +51,59 @@ TEST(EqualArithmetic, RefusesOtherBitsByRankHostAndWhatDiffers) {
 
 TEST(EqualArithmetic, HoldsTheFewToWhatTheMostHave) {
   const auto verdict = compare_arithmetic(
-      {{1, "node-a", kNarrow}, {2, "node-b", kWide}, {3, "node-c", kWide}}, kRefuse);
-  EXPECT_EQ(verdict.refused_rank, 1);
+      {{Rank(1), "node-a", kNarrow}, {Rank(2), "node-b", kWide}, {Rank(3), "node-c", kWide}},
+      kRefuse);
+  EXPECT_EQ(verdict.refused_rank, Rank(1));
   EXPECT_THAT(verdict.refusal, StartsWith("rank 1 on host node-a computes other bits than rank 2"));
   EXPECT_EQ(verdict.common, kWide);
 }
 
 TEST(EqualArithmetic, CountsTheOthersWhereTheyAreMore) {
-  const auto verdict = compare_arithmetic(
-      {{1, "a", kWide}, {2, "a", kWide}, {3, "b", kNarrow}, {4, "c", with_bits(kWide, "1-cc")}},
-      kRefuse);
+  const auto verdict = compare_arithmetic({{Rank(1), "a", kWide},
+                                           {Rank(2), "a", kWide},
+                                           {Rank(3), "b", kNarrow},
+                                           {Rank(4), "c", with_bits(kWide, "1-cc")}},
+                                          kRefuse);
   EXPECT_THAT(verdict.refusal, HasSubstr(" (2 of 4 workers differ); "));
 }
 
 TEST(EqualArithmetic, HoldsALaterStartToTheOneBeforeEvenAgainstTheMost) {
-  const auto few = compare_arithmetic({{1, "node-a", kWide}, {2, "b", kNarrow}, {3, "c", kNarrow}},
-                                      kRefuse, kWide);
-  EXPECT_EQ(few.refused_rank, 2);
+  const auto few = compare_arithmetic(
+      {{Rank(1), "node-a", kWide}, {Rank(2), "b", kNarrow}, {Rank(3), "c", kNarrow}}, kRefuse,
+      kWide);
+  EXPECT_EQ(few.refused_rank, Rank(2));
   EXPECT_EQ(few.common, kWide);
-  const auto none = compare_arithmetic({{1, "b", kNarrow}, {2, "c", kNarrow}}, kRefuse, kWide);
-  EXPECT_EQ(none.refused_rank, 1);
+  const auto none =
+      compare_arithmetic({{Rank(1), "b", kNarrow}, {Rank(2), "c", kNarrow}}, kRefuse, kWide);
+  EXPECT_EQ(none.refused_rank, Rank(1));
   EXPECT_THAT(none.refusal,
               StartsWith("rank 1 on host b computes other bits than the start before: "
                          "ATEN_CPU_CAPABILITY avx2, not unset; "));
   const auto refused = [](const Arithmetic& before, MixedProcessors choice) {
-    return compare_arithmetic({{1, "b", kNarrow}}, choice, before).refused_rank;
+    return compare_arithmetic({{Rank(1), "b", kNarrow}}, choice, before).refused_rank;
   };
-  EXPECT_EQ(refused(kWide, kAllow), 0);
-  EXPECT_EQ(refused(kNarrow, kRefuse), 0);
-  EXPECT_EQ(refused(with_bits(kWide, std::string(kMixedBits)), kRefuse), 0);
-  EXPECT_EQ(refused(with_bits(kWide, "2-aa"), kRefuse), 0) << "another revision of the trial";
+  EXPECT_EQ(refused(kWide, kAllow), Rank());
+  EXPECT_EQ(refused(kNarrow, kRefuse), Rank());
+  EXPECT_EQ(refused(with_bits(kWide, std::string(kMixedBits)), kRefuse), Rank());
+  EXPECT_EQ(refused(with_bits(kWide, "2-aa"), kRefuse), Rank()) << "another revision of the trial";
 }
 
 TEST(EqualArithmetic, SaysWhenNobodyKnowsWhy) {
-  const auto verdict =
-      compare_arithmetic({{1, "a", kWide}, {2, "b", with_bits(kWide, "1-cc")}}, kRefuse);
+  const auto verdict = compare_arithmetic(
+      {{Rank(1), "a", kWide}, {Rank(2), "b", with_bits(kWide, "1-cc")}}, kRefuse);
   EXPECT_THAT(verdict.refusal, HasSubstr("no known property of them differs"));
 }
 
 TEST(EqualArithmetic, AllowsOtherBitsWhereTheJobDoesAndMarksThem) {
-  const auto verdict = compare_arithmetic({{1, "a", kWide}, {2, "b", kNarrow}}, kAllow);
+  const auto verdict = compare_arithmetic({{Rank(1), "a", kWide}, {Rank(2), "b", kNarrow}}, kAllow);
   EXPECT_THAT(verdict.refusal, IsEmpty());
   EXPECT_EQ(verdict.common, with_bits(kWide, std::string(kMixedBits)));
   EXPECT_THAT(verdict.note, HasSubstr("allowed by numerics.mixed_processors"));
 }
 
 TEST(EqualArithmetic, OnlyNotesOtherMeansThatHadTheSameBits) {
-  const auto verdict =
-      compare_arithmetic({{1, "a", kWide}, {2, "b", with_bits(kNarrow, kWide.bits)}}, kRefuse);
+  const auto verdict = compare_arithmetic(
+      {{Rank(1), "a", kWide}, {Rank(2), "b", with_bits(kNarrow, kWide.bits)}}, kRefuse);
   EXPECT_THAT(verdict.refusal, IsEmpty());
   EXPECT_THAT(verdict.note,
               StartsWith("rank 2 on host b computes with another environment than rank 1"));

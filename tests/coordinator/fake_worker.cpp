@@ -107,11 +107,11 @@ class DirectChannel : public ControlChannel {
 };
 
 void save(CoordinatorLink& link, const messages::Lease& lease, const messages::Welcome& welcome,
-          int rank) {
+          Rank rank) {
   messages::CheckpointPart part{
       .step = lease.end, .file = {}, .bytes = 0, .xxh3_128 = {}, .error = {}};
   const std::int64_t value = lease.end;
-  const checkpoint::TensorRecord record{.name = "fake/" + std::to_string(rank),
+  const checkpoint::TensorRecord record{.name = "fake/" + fmt::to_string(rank),
                                         .type = checkpoint::ElementType::kI64,
                                         .shape = {1},
                                         .bytes = std::as_bytes(std::span(&value, 1))};
@@ -119,7 +119,7 @@ void save(CoordinatorLink& link, const messages::Lease& lease, const messages::W
     const auto report = checkpoint::write_worker_file(lease.checkpoint_directory,
                                                       {.step = lease.end,
                                                        .epoch = welcome.epoch,
-                                                       .worker = rank - 1,
+                                                       .worker = worker_of(rank).value(),
                                                        .num_workers = welcome.layout.num_workers()},
                                                       std::span(&record, 1));
     part.file = report.name;
@@ -128,7 +128,7 @@ void save(CoordinatorLink& link, const messages::Lease& lease, const messages::W
   } catch (const Error& error) {
     part.error = error.what();
   }
-  link.checkpoint_part(part);
+  link.send(part);
 }
 
 messages::Progress progress_of(std::int64_t step, const MicrobatchRange& range) {
@@ -142,13 +142,13 @@ messages::Progress progress_of(std::int64_t step, const MicrobatchRange& range) 
   return progress;
 }
 
-void train(CoordinatorLink& link, const messages::Welcome& welcome, int rank) {
-  const MicrobatchRange range = welcome.layout.range_of(rank - 1);
+void train(CoordinatorLink& link, const messages::Welcome& welcome, Rank rank) {
+  const MicrobatchRange range = welcome.layout.range_of(worker_of(rank).value());
   for (;;) {
     const messages::Lease lease = link.next_lease(kLimit);
     for (std::int64_t step = lease.begin + 1; step <= lease.end; ++step) {
       nap(kStep);
-      link.report(progress_of(step, range));
+      link.send(progress_of(step, range));
     }
     if (!lease.checkpoint_directory.empty()) {
       save(link, lease, welcome, rank);
@@ -182,7 +182,7 @@ int work(const InheritedTether& inherited) {
     tether.settle();
     (void)link->ask_begin({}, kLimit);
     lifeline->expect_heartbeats(kSilence);
-    link->ready({.plan_hash = 7, .plan_summary = "1 bucket", .parameters = {10, 20}});
+    link->send(messages::Ready{.plan_hash = 7, .plan_summary = "1 bucket", .parameters = {10, 20}});
     train(*link, welcome, mpi.rank());
     lifeline->expect_close();
     link->goodbye(kLimit);

@@ -13,7 +13,7 @@ namespace gangway::coordinator {
 namespace {
 
 using Losses = std::map<int, messages::MicrobatchLoss>;
-using MemoryReport = std::map<int, messages::Progress>;
+using MemoryReport = std::map<Rank, messages::Progress>;
 
 /// Both networks' update number `update`, of which this worker made a part.
 messages::Progress part_of(std::int64_t update, const messages::UpdateSquares& squares) {
@@ -37,9 +37,10 @@ class FigureAccountingTest : public ::testing::Test {
 };
 
 TEST_F(FigureAccountingTest, MakesNormsOfTheSquaresOfAllWorkers) {
-  accounting_.add_step({}, {{1, part_of(7, {.gradient = 4.0, .change = 1.0, .weights = 30.0})},
-                            {2, part_of(7, {.gradient = 0.0, .change = 0.0, .weights = 0.0})},
-                            {3, part_of(7, {.gradient = 5.0, .change = 3.0, .weights = 70.0})}});
+  accounting_.add_step({},
+                       {{Rank(1), part_of(7, {.gradient = 4.0, .change = 1.0, .weights = 30.0})},
+                        {Rank(2), part_of(7, {.gradient = 0.0, .change = 0.0, .weights = 0.0})},
+                        {Rank(3), part_of(7, {.gradient = 5.0, .change = 3.0, .weights = 70.0})}});
   const report::Tick tick = told_by(accounting_);
   const report::UpdateNorms norms{.gradient = 3.0, .weights = 10.0, .update_ratio = 0.2};
   EXPECT_EQ(tick.updates,
@@ -50,9 +51,9 @@ TEST_F(FigureAccountingTest, MakesNormsOfTheSquaresOfAllWorkers) {
 }
 
 TEST_F(FigureAccountingTest, ShowsTheLastUpdateOfATick) {
-  accounting_.add_step({}, {{1, part_of(7, {.gradient = 4.0, .weights = 1.0})}});
-  accounting_.add_step({}, {{1, part_of(8, {.gradient = 9.0, .weights = 1.0})}});
-  accounting_.add_step({}, {{1, {}}});
+  accounting_.add_step({}, {{Rank(1), part_of(7, {.gradient = 4.0, .weights = 1.0})}});
+  accounting_.add_step({}, {{Rank(1), part_of(8, {.gradient = 9.0, .weights = 1.0})}});
+  accounting_.add_step({}, {{Rank(1), {}}});
   const report::Tick tick = told_by(accounting_);
   ASSERT_EQ(tick.updates.size(), 2U);
   EXPECT_EQ(tick.updates[0].count, 8);
@@ -60,8 +61,9 @@ TEST_F(FigureAccountingTest, ShowsTheLastUpdateOfATick) {
 }
 
 TEST_F(FigureAccountingTest, HasNoNormWhereAPartIsMissing) {
-  MemoryReport told{{1, part_of(7, {.gradient = 4.0})}, {2, part_of(7, {.gradient = 4.0})}};
-  told[2].updates[0].squares.reset();
+  MemoryReport told{{Rank(1), part_of(7, {.gradient = 4.0})},
+                    {Rank(2), part_of(7, {.gradient = 4.0})}};
+  told[Rank(2)].updates[0].squares.reset();
   accounting_.add_step({}, told);
   const report::Tick tick = told_by(accounting_);
   EXPECT_FALSE(tick.updates[0].norms);
@@ -70,10 +72,10 @@ TEST_F(FigureAccountingTest, HasNoNormWhereAPartIsMissing) {
 }
 
 TEST_F(FigureAccountingTest, RefusesPartsOfDifferentUpdatesAndUnknownNetworks) {
-  EXPECT_THROW(accounting_.add_step({}, {{1, part_of(7, {})}, {2, part_of(8, {})}}),
+  EXPECT_THROW(accounting_.add_step({}, {{Rank(1), part_of(7, {})}, {Rank(2), part_of(8, {})}}),
                InvariantError);
-  MemoryReport unknown{{1, part_of(7, {})}};
-  unknown[1].updates[1].network = 2;
+  MemoryReport unknown{{Rank(1), part_of(7, {})}};
+  unknown[Rank(1)].updates[1].network = 2;
   EXPECT_THROW(accounting_.add_step({}, unknown), InvariantError);
 }
 
@@ -126,9 +128,9 @@ TEST_F(FigureAccountingTest, AddsHistogramsOfOneTagAndStep) {
   const std::array values{-1.0F, 0.5F, 2.0F, 3.0F};
   const std::span<const float> all(values);
   MemoryReport told;
-  told[1].histograms = {{.step = 3, .tag = "Logits/real", .counts = counts_of(all.first(1))},
-                        {.step = 2, .tag = "Weights/a", .counts = counts_of(all.first(3))}};
-  told[2].histograms = {{.step = 3, .tag = "Logits/real", .counts = counts_of(all.last(3))}};
+  told[Rank(1)].histograms = {{.step = 3, .tag = "Logits/real", .counts = counts_of(all.first(1))},
+                              {.step = 2, .tag = "Weights/a", .counts = counts_of(all.first(3))}};
+  told[Rank(2)].histograms = {{.step = 3, .tag = "Logits/real", .counts = counts_of(all.last(3))}};
   accounting_.add_step({}, told);
   const report::Tick tick = told_by(accounting_);
   EXPECT_EQ(tick.histograms, (std::vector<report::TickHistogram>{
@@ -143,7 +145,7 @@ TEST_F(FigureAccountingTest, MarksAnUpdateThatWasSkippedThoughOneWhoMadeNoPartDo
     update.squares.reset();
     update.was_skipped = true;
   }
-  accounting_.add_step({}, {{1, part_of(7, {})}, {2, skipped}});
+  accounting_.add_step({}, {{Rank(1), part_of(7, {})}, {Rank(2), skipped}});
   const report::Tick tick = told_by(accounting_);
   ASSERT_EQ(tick.updates.size(), 2U);
   EXPECT_TRUE(tick.updates[0].was_skipped);
@@ -155,9 +157,9 @@ TEST_F(FigureAccountingTest, TellsTheMeansOfTheLastStepWhoeverToldThem) {
     return messages::MicrobatchLoss{
         .microbatch = microbatch, .by_network = {0.0, 0.0}, .figures = {{"spread", value}}};
   };
-  accounting_.add_step({{0, loss(0, 1.0)}, {1, loss(1, 3.0)}}, {{1, {}}});
+  accounting_.add_step({{0, loss(0, 1.0)}, {1, loss(1, 3.0)}}, {{Rank(1), {}}});
   EXPECT_EQ(accounting_.last_step(), (std::map<std::string, double>{{"spread", 2.0}}));
-  accounting_.add_step({}, {{1, {}}});
+  accounting_.add_step({}, {{Rank(1), {}}});
   EXPECT_TRUE(accounting_.last_step().empty());
 }
 

@@ -36,11 +36,11 @@ class LifelineServerTest : public ::testing::Test {
  protected:
   explicit LifelineServerTest(StrangerLimits limits = {.greeting = kLong, .most = 3})
       : server_(io_, {}, kWorkers, limits) {
-    server_.start({.opened = [this](int rank) { opened_.push_back(rank); },
-                   .heartbeat = [this](int, Pulse pulse) { pulses_.push_back(pulse); },
-                   .keeping = [this](int rank) { keeping_.push_back(rank); },
-                   .dying = [](int, int) {},
-                   .closed = [this](int rank) { closed_.push_back(rank); }});
+    server_.start({.opened = [this](Rank rank) { opened_.push_back(rank); },
+                   .heartbeat = [this](Rank, Pulse pulse) { pulses_.push_back(pulse); },
+                   .keeping = [this](Rank rank) { keeping_.push_back(rank); },
+                   .dying = [](Rank, int) {},
+                   .closed = [this](Rank rank) { closed_.push_back(rank); }});
   }
 
   tcp::socket call(const std::string& first_words = {}, const char* address = "127.0.0.1") {
@@ -50,7 +50,7 @@ class LifelineServerTest : public ::testing::Test {
     return socket;
   }
   std::string greeting(int rank) const {
-    return greeting_line({.rank = rank}, server_.address().token);
+    return greeting_line({.rank = Rank(rank)}, server_.address().token);
   }
 
   /// Drives the server until `is_so`. @return whether it came to be.
@@ -77,20 +77,20 @@ class LifelineServerTest : public ::testing::Test {
   boost::asio::io_context io_;
   boost::asio::io_context clients_;
   LifelineServer server_;
-  std::vector<int> opened_;
-  std::vector<int> closed_;
-  std::vector<int> keeping_;
+  std::vector<Rank> opened_;
+  std::vector<Rank> closed_;
+  std::vector<Rank> keeping_;
   std::vector<Pulse> pulses_;
 };
 
 TEST_F(LifelineServerTest, KnowsAWorkerByItsGreetingAndTellsOfItsEnd) {
   tcp::socket worker = call(greeting(2));
   EXPECT_TRUE(becomes([&] { return !opened_.empty(); }));
-  EXPECT_THAT(opened_, ElementsAre(2));
-  EXPECT_TRUE(server_.is_open(2));
+  EXPECT_THAT(opened_, ElementsAre(Rank(2)));
+  EXPECT_TRUE(server_.is_open(Rank(2)));
   worker.close();
   EXPECT_TRUE(becomes([&] { return !closed_.empty(); }));
-  EXPECT_FALSE(server_.is_open(2));
+  EXPECT_FALSE(server_.is_open(Rank(2)));
 }
 
 TEST_F(LifelineServerTest, TellsWhetherAWorkerWaitsAndWhetherItKeepsItsSnapshots) {
@@ -123,10 +123,10 @@ TEST_F(LifelineServerTest, HangsUpOnWhoeverDoesNotKnowTheTokenOrIsNoWorker) {
 
 TEST_F(LifelineServerTest, HangsUpOnASecondOneOfARank) {
   const tcp::socket worker = call(greeting(1));
-  EXPECT_TRUE(becomes([&] { return server_.is_open(1); }));
+  EXPECT_TRUE(becomes([&] { return server_.is_open(Rank(1)); }));
   tcp::socket second = call(greeting(1));
   EXPECT_TRUE(hangs_up_on(second));
-  EXPECT_TRUE(server_.is_open(1));
+  EXPECT_TRUE(server_.is_open(Rank(1)));
   EXPECT_THAT(closed_, IsEmpty());
 }
 
@@ -138,7 +138,7 @@ TEST_F(LifelineServerTest, DropsTheOldestOfTooManyStrangersAndLetsWorkersIn) {
   EXPECT_TRUE(hangs_up_on(idle.front()));
   EXPECT_TRUE(hangs_up_on(idle[20 - 3 - kWorkers - 1])) << "all but the newest";
   const tcp::socket worker = call(greeting(1));
-  EXPECT_TRUE(becomes([&] { return server_.is_open(1); }));
+  EXPECT_TRUE(becomes([&] { return server_.is_open(Rank(1)); }));
   idle.back().non_blocking(true);
   std::array<char, 1> byte{};
   boost::system::error_code error;
@@ -176,9 +176,9 @@ TEST_F(ImpatientServerTest, HangsUpOnWhoeverDoesNotGreetInTime) {
 
 TEST_F(ImpatientServerTest, KeepsAWorkerForLongerThanItsGreetingMayTake) {
   const tcp::socket worker = call(greeting(1));
-  EXPECT_TRUE(becomes([&] { return server_.is_open(1); }));
+  EXPECT_TRUE(becomes([&] { return server_.is_open(Rank(1)); }));
   io_.run_for(milliseconds(150));
-  EXPECT_TRUE(server_.is_open(1));
+  EXPECT_TRUE(server_.is_open(Rank(1)));
 }
 
 /// A process may open no more files than are open now, until this goes out of scope.
@@ -206,10 +206,10 @@ TEST_F(LifelineServerTest, DoesNotSpinWithoutDescriptorsAndAcceptsOnceThereAreSo
     const NoMoreDescriptors none;
     io_.restart();
     EXPECT_LT(io_.run_for(milliseconds(500)), 50U) << "handlers run: it tries again and again";
-    EXPECT_FALSE(server_.is_open(1));
+    EXPECT_FALSE(server_.is_open(Rank(1)));
   }
   io_.restart();
-  EXPECT_TRUE(becomes([&] { return server_.is_open(1); }));
+  EXPECT_TRUE(becomes([&] { return server_.is_open(Rank(1)); }));
 }
 
 /// The usual soft limit of open files, until this goes out of scope.
@@ -244,11 +244,11 @@ TEST(LifelineServer, HoldsSixHundredLifelinesWhereTheUsualLimitIsRaisedAsEachPro
   std::vector<int> heard(kMany + 1, 0);
   int num_open = 0;
   int num_closed = 0;
-  server.start({.opened = [&](int) { ++num_open; },
-                .heartbeat = [&](int rank, Pulse) { ++heard.at(static_cast<std::size_t>(rank)); },
-                .keeping = [](int) {},
-                .dying = [](int, int) {},
-                .closed = [&](int) { ++num_closed; }});
+  server.start({.opened = [&](Rank) { ++num_open; },
+                .heartbeat = [&](Rank rank, Pulse) { ++heard.at(rank.place()); },
+                .keeping = [](Rank) {},
+                .dying = [](Rank, int) {},
+                .closed = [&](Rank) { ++num_closed; }});
   const auto run_until = [&](const auto& is_so) {
     const auto end = std::chrono::steady_clock::now() + kLong;
     while (!is_so() && std::chrono::steady_clock::now() < end) {
@@ -261,8 +261,8 @@ TEST(LifelineServer, HoldsSixHundredLifelinesWhereTheUsualLimitIsRaisedAsEachPro
   for (int rank = 1; rank <= kMany; ++rank) {
     tcp::socket& worker = workers.emplace_back(clients);
     worker.connect({boost::asio::ip::make_address("127.0.0.1"), server.address().port});
-    boost::asio::write(worker,
-                       boost::asio::buffer(greeting_line({.rank = rank}, server.address().token)));
+    boost::asio::write(
+        worker, boost::asio::buffer(greeting_line({.rank = Rank(rank)}, server.address().token)));
     io.poll();
     io.restart();
   }

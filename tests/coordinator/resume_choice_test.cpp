@@ -21,7 +21,7 @@ class ResumeChoiceTest : public ::testing::Test {
   /// The newest state is a snapshot of `step`, whole.
   [[nodiscard]] static SnapshotInventory snapshot_of(std::int64_t step) {
     SnapshotInventory inventory;
-    inventory.add(0, {.step = step, .incarnation = 1, .num_workers = 1}, 0);
+    inventory.add(WorkerIndex(0), {.step = step, .incarnation = 1, .num_workers = 1}, 0);
     return inventory;
   }
   [[nodiscard]] ResumePoint choose(std::int64_t snapshot, std::vector<std::int64_t> unscored = {}) {
@@ -44,7 +44,7 @@ TEST_F(ResumeChoiceTest, TakesTheNewestSnapshot) {
 
 TEST_F(ResumeChoiceTest, KeepsPartsOfANewerOneWhereHostsMayComeBackWithTheOthers) {
   SnapshotInventory inventory = snapshot_of(25);
-  inventory.add(0, {.step = 30, .incarnation = 1, .num_workers = 2}, 0);
+  inventory.add(WorkerIndex(0), {.step = 30, .incarnation = 1, .num_workers = 2}, 0);
   const auto keeps = [&] {
     const ResumePoint point =
         ResumeChoice(run_, options_, [](const std::string&) {}, {}).choose(inventory);

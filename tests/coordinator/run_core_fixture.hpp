@@ -41,7 +41,7 @@ class RunCoreTest : public ::testing::Test {
   }
 
   Effects send(int rank, messages::Message message, std::int64_t epoch = 1) {
-    return keep(core_.on_message(rank, {.epoch = epoch, .message = std::move(message)}, now_,
+    return keep(core_.on_message(Rank(rank), {.epoch = epoch, .message = std::move(message)}, now_,
                                  /*unix_seconds=*/1.0));
   }
 
@@ -59,9 +59,10 @@ class RunCoreTest : public ::testing::Test {
   }
 
   Effects unloadable(int rank, std::int64_t attempt, std::optional<int> part) {
-    return send(rank,
-                messages::Unloadable{
-                    .attempt = attempt, .reason = "damaged", .part = part, .holder = rank - 1});
+    return send(rank, messages::Unloadable{.attempt = attempt,
+                                           .reason = "damaged",
+                                           .part = part,
+                                           .holder = worker_of(Rank(rank))});
   }
 
   Effects ready(int rank, const messages::Arithmetic& arithmetic = {}) {
@@ -73,7 +74,7 @@ class RunCoreTest : public ::testing::Test {
   void begin_at(std::int64_t step) {
     for (const int rank : {1, 2}) {
       hello(rank);
-      keep(core_.on_lifeline_opened(rank, now_));
+      keep(core_.on_lifeline_opened(Rank(rank), now_));
       inventory(rank);
     }
     keep(core_.begin_with({.step = step, .saved_step = step}));
@@ -122,8 +123,8 @@ class RunCoreTest : public ::testing::Test {
 
   Effects stop(int rank, ExitCode code, const std::string& reason, int accused = 0) {
     return send(
-        rank,
-        messages::Stop{.exit_code = static_cast<int>(code), .reason = reason, .accused = accused});
+        rank, messages::Stop{
+                  .exit_code = static_cast<int>(code), .reason = reason, .accused = Rank(accused)});
   }
 
   void goodbye(int rank) { send(rank, messages::Goodbye{}); }
@@ -184,7 +185,7 @@ class RunCoreTest : public ::testing::Test {
     std::vector<Message> found;
     for (const SendMessage& send : seen<SendMessage>()) {
       if (const auto* message = std::get_if<Message>(&send.message);
-          message != nullptr && std::ranges::count(send.ranks, rank) > 0) {
+          message != nullptr && std::ranges::count(send.ranks, Rank(rank)) > 0) {
         found.push_back(*message);
       }
     }

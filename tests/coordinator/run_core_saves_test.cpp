@@ -39,7 +39,7 @@ TEST_F(RunCoreTest, NamesTheRankWhoseDiskHangsAtTheEnd) {
   EXPECT_FALSE(core_.ended());
   wait(seconds(70));
   EXPECT_EQ(run_end().exit_code, 6);
-  EXPECT_EQ(run_end().rank, 2);
+  EXPECT_EQ(run_end().rank, Rank(2));
   EXPECT_THAT(run_end().reason,
               HasSubstr("has brought nothing of the last checkpoint to its disk for 660 s"));
 }
@@ -64,7 +64,7 @@ TEST_F(RunCoreTest, LetsNobodyHangBecauseADiskTakesSomething) {
     writes(1, 10);
   }
   EXPECT_EQ(run_end().exit_code, 3) << "rank 2 makes no step, and has more to do than to write";
-  EXPECT_EQ(run_end().rank, 2);
+  EXPECT_EQ(run_end().rank, Rank(2));
 }
 
 TEST_F(RunCoreTest, SaysAloudThatADiskHangsAndGoesOn) {

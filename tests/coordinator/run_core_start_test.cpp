@@ -36,7 +36,8 @@ TEST_F(RunCoreStart, AsksForABeginningOnceAllHaveToldWhatTheyHold) {
   ASSERT_THAT(seen<ChooseResumePoint>(), SizeIs(1));
   ASSERT_TRUE(newest());
   EXPECT_EQ(newest()->id.step, 8);
-  EXPECT_THAT(newest()->holders, ElementsAre(ElementsAre(0, 1), ElementsAre(1)));
+  EXPECT_THAT(newest()->holders, ElementsAre(ElementsAre(WorkerIndex(0), WorkerIndex(1)),
+                                             ElementsAre(WorkerIndex(1))));
 }
 
 TEST_F(RunCoreStart, KnowsNoSnapshotOfWhichAPartIsNowhere) {
@@ -56,7 +57,7 @@ TEST_F(RunCoreStart, SendsTheBeginningToAllAndCountsFromIt) {
 TEST_F(RunCoreStart, EndsWhereAWorkerComputesOtherBitsThanTheOthers) {
   for (const int rank : {1, 2}) {
     hello(rank);
-    keep(core_.on_lifeline_opened(rank, now_));
+    keep(core_.on_lifeline_opened(Rank(rank), now_));
     inventory(rank);
   }
   keep(core_.begin_with({}));
@@ -64,7 +65,7 @@ TEST_F(RunCoreStart, EndsWhereAWorkerComputesOtherBitsThanTheOthers) {
   ready(2, {.bits = "1-bb"});
   EXPECT_THAT(seen<GrantLease>(), IsEmpty());
   EXPECT_EQ(run_end().exit_code, static_cast<int>(ExitCode::kEnvironment));
-  EXPECT_EQ(run_end().rank, 2);
+  EXPECT_EQ(run_end().rank, Rank(2));
   EXPECT_THAT(run_end().reason, ::testing::HasSubstr("rank 2 on host node-a computes other bits"));
 }
 
@@ -83,7 +84,7 @@ class RunCoreStartedAgain : public RunCoreStart {
 TEST_F(RunCoreStartedAgain, LosesTheHostThatComputesOtherBitsThanTheStartBefore) {
   for (const int rank : {1, 2}) {
     hello(rank);
-    keep(core_.on_lifeline_opened(rank, now_));
+    keep(core_.on_lifeline_opened(Rank(rank), now_));
     inventory(rank);
   }
   keep(core_.begin_with({}));
@@ -92,14 +93,14 @@ TEST_F(RunCoreStartedAgain, LosesTheHostThatComputesOtherBitsThanTheStartBefore)
   }
   EXPECT_THAT(seen<GrantLease>(), IsEmpty());
   EXPECT_EQ(run_end().exit_code, static_cast<int>(ExitCode::kWorkerLost));
-  EXPECT_EQ(run_end().rank, 1);
+  EXPECT_EQ(run_end().rank, Rank(1));
 }
 
 TEST_F(RunCoreStartedAgain, LosesTheHostThatLacksSomething) {
   greet();
   stop(2, ExitCode::kUsage, "no data");
   EXPECT_EQ(run_end().exit_code, static_cast<int>(ExitCode::kWorkerLost));
-  EXPECT_EQ(run_end().rank, 2);
+  EXPECT_EQ(run_end().rank, Rank(2));
 }
 
 TEST_F(RunCoreStart, HasSnapshotsCopiedWhereMemoryMayGoAndNoStartFollows) {
@@ -114,7 +115,7 @@ TEST_F(RunCoreStart, HasSnapshotsCopiedWhereMemoryMayGoAndNoStartFollows) {
     inventory(2);
     keep(core_.begin_with({.step = 8, .saved_step = 4, .snapshot = newest()}));
     for (const int rank : {1, 2}) {
-      keep(core_.on_lifeline_opened(rank, now_));
+      keep(core_.on_lifeline_opened(Rank(rank), now_));
       ready(rank);
     }
     keep(core_.cannot_begin(code, "for a reason"));
@@ -138,7 +139,7 @@ TEST_F(RunCoreStart, SaysWhatWasLoadedOnceAllHaveIt) {
   EXPECT_EQ(begins()[0].step, 8);
   EXPECT_EQ(begins()[0].snapshot, newest());
   for (const int rank : {1, 2}) {
-    keep(core_.on_lifeline_opened(rank, now_));
+    keep(core_.on_lifeline_opened(Rank(rank), now_));
     ready(rank);
   }
   ASSERT_THAT(seen<Say>(), SizeIs(1));

@@ -25,8 +25,8 @@ TEST_F(RunCoreTest, NamesForWhomTheOthersWaitAfterThreeStepsOfTheUsual) {
   stall(
       std::chrono::milliseconds(0));  // the clock has not come meanwhile: that is nobody's silence
   const auto beat = [this] {
-    core_.on_heartbeat(1, Pulse::kWaits, now_);
-    core_.on_heartbeat(2, Pulse::kWorks, now_);
+    core_.on_heartbeat(Rank(1), Pulse::kWaits, now_);
+    core_.on_heartbeat(Rank(2), Pulse::kWorks, now_);
   };
   const auto lines_after = [this](std::chrono::milliseconds later) {
     clock(later);
@@ -54,9 +54,9 @@ TEST_F(RunCoreTest, WelcomesWithTheEpochAndGrantsOnceAllAreReady) {
   hello(2);
   ready(1);
   ready(2);
-  keep(core_.on_lifeline_opened(1, now_));
+  keep(core_.on_lifeline_opened(Rank(1), now_));
   EXPECT_TRUE(seen<GrantLease>().empty());
-  keep(core_.on_lifeline_opened(2, now_));
+  keep(core_.on_lifeline_opened(Rank(2), now_));
   EXPECT_EQ(seen<ShowPlacement>().size(), 1U);
   EXPECT_EQ(seen<GrantLease>().size(), 2U);
 }
@@ -83,11 +83,11 @@ TEST_F(RunCoreTest, RunsAJobToItsEnd) {
 
 TEST_F(RunCoreTest, NamesAWorkerWhoseLifelineClosedAndStopsTheOthers) {
   begin();
-  core_.on_lifeline_closed(2, now_);
+  core_.on_lifeline_closed(Rank(2), now_);
   EXPECT_TRUE(clock(milliseconds(49)).empty());
   clock(milliseconds(1));
   EXPECT_EQ(run_end().exit_code, 3);
-  EXPECT_EQ(run_end().rank, 2);
+  EXPECT_EQ(run_end().rank, Rank(2));
   EXPECT_FALSE(run_end().is_orderly);
   EXPECT_THAT(run_end().reason, HasSubstr("pid 102"));
   EXPECT_EQ(core_.membership().epoch(), 2);
@@ -99,11 +99,11 @@ TEST_F(RunCoreTest, NamesAWorkerWhoseLifelineClosedAndStopsTheOthers) {
 TEST_F(RunCoreTest, BlamesTheDeadWorkerAndNotTheOneThatComplainedFirst) {
   begin();
   stop(1, ExitCode::kWorkerLost, "peer 2 is silent");
-  core_.on_lifeline_closed(1, now_);
+  core_.on_lifeline_closed(Rank(1), now_);
   EXPECT_TRUE(clock(milliseconds(20)).empty());
-  core_.on_lifeline_closed(2, now_);
+  core_.on_lifeline_closed(Rank(2), now_);
   clock(milliseconds(60));
-  EXPECT_EQ(run_end().rank, 2);
+  EXPECT_EQ(run_end().rank, Rank(2));
   EXPECT_THAT(run_end().reason, HasSubstr("was killed (SIGKILL"));
 }
 
@@ -122,7 +122,7 @@ TEST_F(RunCoreTest, NamesTheAccusedAndNotTheComplainer) {
   EXPECT_FALSE(core_.ended()) << "the accused may have a word to say";
   clock(milliseconds(300));
   EXPECT_EQ(run_end().exit_code, 3);
-  EXPECT_EQ(run_end().rank, 2);
+  EXPECT_EQ(run_end().rank, Rank(2));
   EXPECT_THAT(run_end().reason, HasSubstr("rank 2 (host node-a, pid 102) keeps its peers waiting"));
 }
 
@@ -130,7 +130,7 @@ TEST_F(RunCoreTest, BelievesNoAccusationOfARankThatThereIsNot) {
   begin();
   stop(1, ExitCode::kWorkerLost, "rank 1 waited 60 s for rank 8", /*accused=*/8);
   clock(milliseconds(2'000));
-  EXPECT_EQ(run_end().rank, 1);
+  EXPECT_EQ(run_end().rank, Rank(1));
 }
 
 TEST_F(RunCoreTest, EndsWithTheCodeAndReasonOfAWorkerThatCannotGoOn) {
@@ -147,7 +147,7 @@ TEST_F(RunCoreTest, NamesTheSlowestOfThoseWithoutProgress) {
   EXPECT_TRUE(clock(seconds(59)).empty());
   clock(seconds(2));
   EXPECT_EQ(run_end().exit_code, 3);
-  EXPECT_EQ(run_end().rank, 2);
+  EXPECT_EQ(run_end().rank, Rank(2));
   EXPECT_THAT(run_end().reason, HasSubstr("no progress"));
 }
 
@@ -170,9 +170,9 @@ TEST_F(RunCoreTest, GivesNewsOfADeathTheTimeOfItsOwnStall) {
   clock(milliseconds(10));
   stop(1, ExitCode::kWorkerLost, "peer 2 is silent");
   EXPECT_TRUE(stall(seconds(12)).empty());
-  core_.on_lifeline_closed(2, now_);
+  core_.on_lifeline_closed(Rank(2), now_);
   clock(milliseconds(60));
-  EXPECT_EQ(run_end().rank, 2);
+  EXPECT_EQ(run_end().rank, Rank(2));
 }
 
 TEST_F(RunCoreTest, AllowsTheFirstStepTenTimesTheSilence) {
@@ -199,7 +199,7 @@ TEST_F(RunCoreTest, EndsAJobThatDiverged) {
   progress(2, 1, std::numeric_limits<double>::quiet_NaN());
   progress(1, 1);
   EXPECT_EQ(run_end().exit_code, 4);
-  EXPECT_EQ(run_end().rank, 2);
+  EXPECT_EQ(run_end().rank, Rank(2));
 }
 
 TEST_F(RunCoreTest, IsDoneAndNotPreemptedWhenTheRequestCameAtTheEnd) {

@@ -69,7 +69,7 @@ TEST_F(RunCoreTroubleTest, RecordsARollbackBeforeTheJobEndsForIt) {
   EXPECT_EQ(decisions[0].start, 3);
   keep(core_.recorded(now_));
   EXPECT_EQ(run_end().exit_code, 4);
-  EXPECT_EQ(run_end().rank, 1) << "who told of it";
+  EXPECT_EQ(run_end().rank, Rank(1)) << "who told of it";
   EXPECT_TRUE(run_end().rolled_back);
   EXPECT_THAT(run_end().reason, HasSubstr("goes back to step 4"));
   EXPECT_THAT(run_end().reason, HasSubstr("GO ON"));
@@ -230,7 +230,7 @@ TEST_F(RunCoreTroubleTest, AnswersInTheEndWhereSomebodyWillNeverTell) {
   begin();
   step_to(0, 7);
   stop_at(2, 9, "step 9: a bound");
-  core_.on_lifeline_closed(1, now_);
+  core_.on_lifeline_closed(Rank(1), now_);
   wait(std::chrono::seconds(3));
   ASSERT_EQ(seen<RecordDecisions>().size(), 1U);
   EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().seen, 9);
@@ -274,7 +274,7 @@ TEST_F(RunCoreTroubleTest, EndsForNothingElseWhileARollbackIsOnItsWayToTheDisk) 
   step_to(0, 9);
   both(10, kNotFinite);
   for (const int rank : {1, 2}) {
-    core_.on_lifeline_closed(rank, now_);  // each leaves for the same trouble
+    core_.on_lifeline_closed(Rank(rank), now_);  // each leaves for the same trouble
   }
   wait(std::chrono::seconds(65));  // the disk hangs
   EXPECT_FALSE(core_.ended());

@@ -47,8 +47,9 @@ std::vector<report::Tick> run(int workers, bool reversed) {
     for (int index = 0; index < workers; ++index) {
       const int rank = reversed ? workers - index : index + 1;
       const int size = 4 / workers;
-      if (auto tick = accounting.add(rank, progress(rank, step, (rank - 1) * size, rank * size),
-                                     kFirst + milliseconds(500 * step), 1.0)) {
+      if (auto tick =
+              accounting.add(Rank(rank), progress(rank, step, (rank - 1) * size, rank * size),
+                             kFirst + milliseconds(500 * step), 1.0)) {
         ticks.push_back(*tick);
       }
     }
@@ -79,13 +80,13 @@ TEST(TickAccounting, AddsUpWhatWorkersOfDifferentNetworksTellOfAMicrobatch) {
       for (messages::MicrobatchLoss& loss : one.losses) {
         loss.by_network[rank == 1 ? 1 : 0] = 0.0;  // each has one of the two networks
       }
-      tick = accounting.add(rank, one, kFirst + milliseconds(500), 1.0);
+      tick = accounting.add(Rank(rank), one, kFirst + milliseconds(500), 1.0);
     }
     return tick->losses;
   };
   TickAccounting whole(plan(1));
   whole.start(kFirst);
-  (void)whole.add(1, progress(1, 1, 0, 4), kFirst + milliseconds(500), 1.0);
+  (void)whole.add(Rank(1), progress(1, 1, 0, 4), kFirst + milliseconds(500), 1.0);
   for (const bool reversed : {false, true}) {
     const auto losses = losses_of(reversed);
     for (std::size_t network = 0; network < 2; ++network) {
@@ -132,7 +133,7 @@ TEST(TickAccounting, TellsByPhaseAndBucketWhatTheWorstWorkerWaitedFor) {
                                  .by_bucket = {0.05 * rank},
                                  .agrees = true});
       }
-      tick = accounting.add(rank, one, kFirst + milliseconds(500 * step), 1.0);
+      tick = accounting.add(Rank(rank), one, kFirst + milliseconds(500 * step), 1.0);
     }
   }
   ASSERT_TRUE(tick);
@@ -169,13 +170,13 @@ TEST(TickAccounting, TellsWhereTheStepsOfTheWorkerWentWhomTheOthersAwait) {
       one.figures.core_seconds = 0.15;
       one.figures.other_core_seconds = 0.101;
       one.figures.preemptions = 3;
-      tick = accounting.add(rank, one, kFirst + milliseconds(500 * step), 1.0);
+      tick = accounting.add(Rank(rank), one, kFirst + milliseconds(500 * step), 1.0);
     }
   }
   ASSERT_TRUE(tick);
   ASSERT_EQ(tick->parts.size(), 2U);
   const report::WorkerParts& slowest = *tick->slowest();
-  EXPECT_EQ(slowest.rank, 2);
+  EXPECT_EQ(slowest.rank, Rank(2));
   const auto part = [&](const std::string& name) {
     const auto found = std::ranges::find(tick->part_names, name);
     return slowest.seconds.at(static_cast<std::size_t>(found - tick->part_names.begin()));
@@ -204,7 +205,7 @@ TEST(TickAccounting, TellsWhatTheDeviceDidInTheStepsThatItWasLookedAtIn) {
       one.figures.device_marks = 8;
       one.figures.device_starved = 2;
     }
-    tick = accounting.add(1, one, kFirst + milliseconds(500 * step), 1.0);
+    tick = accounting.add(Rank(1), one, kFirst + milliseconds(500 * step), 1.0);
   }
   ASSERT_TRUE(tick);
   const auto told = nlohmann::json::parse(report::tick_json(*tick));
@@ -231,7 +232,7 @@ TEST(TickAccounting, TellsFiguresOfUpdatesAndMicrobatchesOnceATick) {
                         .squares = messages::UpdateSquares{
                             .gradient = 4.5 * rank - 2.25, .change = 0.0, .weights = 1.0}}};
       }
-      if (auto tick = accounting.add(rank, one, kFirst + milliseconds(500 * step), 1.0)) {
+      if (auto tick = accounting.add(Rank(rank), one, kFirst + milliseconds(500 * step), 1.0)) {
         ticks.push_back(*tick);
       }
     }
@@ -264,7 +265,7 @@ TEST(TickAccounting, TellsTheMemoryOfAllAndTheNarrowestLimit) {
                     .limit = rank == 1 ? "host" : "GPU"};
       one.figures.quota_periods = 10;
       one.figures.throttled_periods = rank == 1 ? 0 : 4;
-      if (auto made = accounting.add(rank, one, kFirst, 1.0)) {
+      if (auto made = accounting.add(Rank(rank), one, kFirst, 1.0)) {
         tick = std::move(made);
       }
     }
@@ -288,7 +289,7 @@ TEST(TickAccounting, CountsOnFromAnEarlierRun) {
   resumed.checkpoint_step = 3;
   TickAccounting accounting(resumed);
   accounting.start(kFirst);
-  const auto tick = accounting.add(1, progress(1, 4, 0, 4), kFirst + milliseconds(250), 1.0);
+  const auto tick = accounting.add(Rank(1), progress(1, 4, 0, 4), kFirst + milliseconds(250), 1.0);
   ASSERT_TRUE(tick);
   EXPECT_EQ(tick->index, 8);
   EXPECT_DOUBLE_EQ(tick->seconds_total, 100.25);
@@ -299,11 +300,11 @@ TEST(TickAccounting, CountsOnFromAnEarlierRun) {
 TEST(TickAccounting, LetsAFastWorkerBeAheadOfASlowOne) {
   TickAccounting accounting(plan(2));
   accounting.start(kFirst);
-  EXPECT_FALSE(accounting.add(1, progress(1, 1, 0, 2), kFirst, 1.0));
-  EXPECT_FALSE(accounting.add(1, progress(1, 2, 0, 2), kFirst, 1.0));
+  EXPECT_FALSE(accounting.add(Rank(1), progress(1, 1, 0, 2), kFirst, 1.0));
+  EXPECT_FALSE(accounting.add(Rank(1), progress(1, 2, 0, 2), kFirst, 1.0));
   EXPECT_EQ(accounting.steps_done(), 0);
-  EXPECT_FALSE(accounting.add(2, progress(2, 1, 2, 4), kFirst, 1.0));
-  EXPECT_TRUE(accounting.add(2, progress(2, 2, 2, 4), kFirst + milliseconds(10), 1.0));
+  EXPECT_FALSE(accounting.add(Rank(2), progress(2, 1, 2, 4), kFirst, 1.0));
+  EXPECT_TRUE(accounting.add(Rank(2), progress(2, 2, 2, 4), kFirst + milliseconds(10), 1.0));
 }
 
 TEST(TickAccounting, NamesStepNetworkAndMicrobatchOfALossThatIsNotFinite) {
@@ -312,7 +313,7 @@ TEST(TickAccounting, NamesStepNetworkAndMicrobatchOfALossThatIsNotFinite) {
     messages::Progress diverged = progress(1, 1, 0, 4);
     diverged.losses[2].by_network[1] = bad;
     try {
-      (void)accounting.add(1, diverged, kFirst, 1.0);
+      (void)accounting.add(Rank(1), diverged, kFirst, 1.0);
       FAIL() << "not noticed";
     } catch (const DivergedError& error) {
       const std::string message = error.what();
@@ -324,24 +325,24 @@ TEST(TickAccounting, NamesStepNetworkAndMicrobatchOfALossThatIsNotFinite) {
 
 TEST(TickAccounting, RefusesMicrobatchesThatDoNotAddUp) {
   TickAccounting missing(plan(1));
-  EXPECT_THROW((void)missing.add(1, progress(1, 1, 0, 3), kFirst, 1.0), InvariantError);
+  EXPECT_THROW((void)missing.add(Rank(1), progress(1, 1, 0, 3), kFirst, 1.0), InvariantError);
   TickAccounting twice(plan(2));
-  EXPECT_FALSE(twice.add(1, progress(1, 1, 0, 3), kFirst, 1.0));
-  EXPECT_THROW((void)twice.add(2, progress(2, 1, 2, 4), kFirst, 1.0), InvariantError);
+  EXPECT_FALSE(twice.add(Rank(1), progress(1, 1, 0, 3), kFirst, 1.0));
+  EXPECT_THROW((void)twice.add(Rank(2), progress(2, 1, 2, 4), kFirst, 1.0), InvariantError);
   TickAccounting skipped(plan(1));
-  EXPECT_THROW((void)skipped.add(1, progress(1, 2, 0, 4), kFirst, 1.0), InvariantError);
+  EXPECT_THROW((void)skipped.add(Rank(1), progress(1, 2, 0, 4), kFirst, 1.0), InvariantError);
   TickAccounting again(plan(1));
-  EXPECT_FALSE(again.add(1, progress(1, 1, 0, 4), kFirst, 1.0));
-  EXPECT_THROW((void)again.add(1, progress(1, 1, 0, 4), kFirst, 1.0), InvariantError);
+  EXPECT_FALSE(again.add(Rank(1), progress(1, 1, 0, 4), kFirst, 1.0));
+  EXPECT_THROW((void)again.add(Rank(1), progress(1, 1, 0, 4), kFirst, 1.0), InvariantError);
 }
 
 TEST(TickAccounting, KnowsTheMedianStep) {
   TickAccounting accounting(plan(1));
   EXPECT_EQ(accounting.median_step_seconds(), 0.0);
   accounting.start(kFirst);
-  (void)accounting.add(1, progress(1, 1, 0, 4), kFirst + milliseconds(100), 1.0);
-  (void)accounting.add(1, progress(1, 2, 0, 4), kFirst + milliseconds(5100), 1.0);
-  (void)accounting.add(1, progress(1, 3, 0, 4), kFirst + milliseconds(5300), 1.0);
+  (void)accounting.add(Rank(1), progress(1, 1, 0, 4), kFirst + milliseconds(100), 1.0);
+  (void)accounting.add(Rank(1), progress(1, 2, 0, 4), kFirst + milliseconds(5100), 1.0);
+  (void)accounting.add(Rank(1), progress(1, 3, 0, 4), kFirst + milliseconds(5300), 1.0);
   EXPECT_NEAR(accounting.median_step_seconds(), 0.2, 1e-9);
 }
 
@@ -357,7 +358,7 @@ TEST(TickAccounting, TellsWhatSnapshotsCostTheSlowestWorkerOnceEach) {
       one.snapshot_seconds = 0.01 * rank;
       one.snapshot_wait_seconds = 0.001 * rank;
       one.snapshot_bytes = 1U << 20U;
-      if (auto tick = accounting.add(rank, one, kFirst + milliseconds(500 * step), 1.0)) {
+      if (auto tick = accounting.add(Rank(rank), one, kFirst + milliseconds(500 * step), 1.0)) {
         ticks.push_back(*tick);
       }
     }
@@ -382,7 +383,7 @@ TEST(TickAccounting, CountsNoSnapshotOfAnEarlierStart) {
   messages::Progress one = progress(1, 3, 0, 4);
   one.snapshot = 2;
   one.snapshot_seconds = 0.01;
-  const auto tick = accounting.add(1, one, kFirst + milliseconds(500), 1.0);
+  const auto tick = accounting.add(Rank(1), one, kFirst + milliseconds(500), 1.0);
   ASSERT_TRUE(tick);
   EXPECT_EQ(tick->snapshots, 0);
 }

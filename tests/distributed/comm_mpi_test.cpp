@@ -35,7 +35,7 @@ const MpiSession* g_session =
 class MpiTest : public testing::Test {
  protected:
   [[nodiscard]] static int num_workers() { return g_session->size() - 1; }
-  [[nodiscard]] static int worker() { return g_session->rank() - 1; }
+  [[nodiscard]] static int worker() { return worker_of(g_session->rank()).value(); }
 
   MpiTransport transport_{*g_session, 0, [] {}};
 };
@@ -299,9 +299,11 @@ int main(int argc, char** argv) {
   gangway::comm::MpiSession session;
   gangway::comm::g_session = &session;
   int failed = 0;
-  if (session.rank() != 0) {
+  if (session.rank() != gangway::Rank(0)) {
     GTEST_FLAG_SET(
-        brief, session.rank() != 1);  // one full report is enough to read; failures are told by all
+        brief,
+        session.rank() !=
+            gangway::Rank(1));  // one full report is enough to read; failures are told by all
     failed = RUN_ALL_TESTS();
   }
   session.finalize(failed,

@@ -10,8 +10,8 @@ import unittest
 from train_and_digest import CLOTHES, IMAGES_A_STEP, SMALL, Killing
 from train_command import Trainings
 
-APART = ["layout.generator=[0]", "layout.discriminator=[1]"]
-UNEQUAL = ["layout.generator=[0]", "layout.discriminator=[1, 2, 3]"]
+APART = ["layout.generator=[1]", "layout.discriminator=[2]"]
+UNEQUAL = ["layout.generator=[1]", "layout.discriminator=[2, 3, 4]"]
 TWO = ["layout.stages=2"]
 THREE = ["layout.stages=3"]
 CLIPPED = ["generator.clip_norm=0.05", "discriminator.clip_norm=0.05"]  # every update, or nearly

@@ -29,7 +29,7 @@ constexpr std::chrono::seconds kAfterwards{3};
 
 int main(int count, char** arguments) {
   const gangway::comm::MpiSession session;
-  if (session.rank() == 1) {
+  if (session.rank() == gangway::Rank(1)) {
     std::this_thread::sleep_for(kLife);
     (void)std::raise(SIGKILL);
   }

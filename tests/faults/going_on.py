@@ -46,7 +46,7 @@ JOB = [str(EXAMPLES / "ring8.yaml"), "training.microbatches=4", "training.batch=
 LAYOUTS = {
     "data": (3, []),
     "one": (1, []),
-    "apart": (3, ["layout.generator=[0]", "layout.discriminator=[1,2]"]),
+    "apart": (3, ["layout.generator=[1]", "layout.discriminator=[2,3]"]),
     "stages": (4, ["layout.stages=2"]),
     "hosts": (3, []),
 }

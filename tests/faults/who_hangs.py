@@ -70,7 +70,7 @@ class WhoHangs(Trainings):
         self.check("mpi", 4)
 
     def test_with_networks_apart(self):
-        self.check("auto", 3, "layout.generator=[0]", "layout.discriminator=[1, 2]")
+        self.check("auto", 3, "layout.generator=[1]", "layout.discriminator=[2, 3]")
 
     def test_in_stages_whose_weights_have_their_gradients_apart(self):
         self.check("auto", 4, "layout.stages=2", "layout.schedule=zero-bubble")

@@ -3,7 +3,7 @@
 // spectral norm, dropout. A network is one block, under its own names.
 #include <gtest/gtest.h>
 
-#include "gan/python/python_library.hpp"
+#include "python/open/python_library.hpp"
 #include "tests/fidelity/beside_one_worker.hpp"
 
 namespace gangway::fidelity {
@@ -18,7 +18,7 @@ class PythonNetworks : public BesideOneWorker {
     }
     job_.layout.python = ".venv";
     job_.training.penalty.r1_gamma = 2.0;
-    gan::open_python(job_, job_.layout, [](const std::string&) {});
+    python::open_python(job_, job_.layout, [](const std::string&) {});
   }
   JobSpec job_ = small_dcgan(images());
 };

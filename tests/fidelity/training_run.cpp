@@ -43,7 +43,7 @@ struct Reports {
   std::map<std::pair<int, std::int64_t>, messages::UpdateSquares> squares;
   std::map<std::string, Histogram> histograms;
 
-  void take_figures(const messages::Progress& progress) {
+  void take(const messages::Progress& progress) {
     device_steps += progress.figures.device_steps;
     sent_bytes += progress.sent_bytes;
     for (const messages::UpdateFigures& update : progress.updates) {
@@ -55,6 +55,12 @@ struct Reports {
     }
     for (const messages::HistogramPart& part : progress.histograms) {
       histograms[fmt::format("{} {}", part.step, part.tag)].add(part.counts);
+    }
+    for (const messages::MicrobatchLoss& loss : progress.losses) {
+      const auto [told, is_first] = losses[progress.step].emplace(loss.microbatch, loss);
+      for (std::size_t i = 0; !is_first && i < loss.by_network.size(); ++i) {
+        told->second.by_network[i] += loss.by_network[i];  // where networks are apart
+      }
     }
   }
 };
@@ -75,28 +81,19 @@ class ScriptedLink final : public worker::CoordinatorLink {
                               std::chrono::milliseconds) override {
     throw CheckpointError(failure ? failure->reason : "another worker could not load its state");
   }
-  void loading(const messages::Loading&) override {}
-  void ready(const messages::Ready&) override {}
   messages::Lease next_lease(std::chrono::milliseconds) override {
     messages::Lease lease = leases_.front();
     leases_.pop_front();
     return lease;
   }
-  void report(const messages::Progress& progress) override {
+  void send(const messages::Message& message) override {
     const std::scoped_lock lock(reports_.mutex);
-    reports_.take_figures(progress);
-    for (const messages::MicrobatchLoss& loss : progress.losses) {
-      const auto [told, is_first] = reports_.losses[progress.step].emplace(loss.microbatch, loss);
-      for (std::size_t i = 0; !is_first && i < loss.by_network.size(); ++i) {
-        told->second.by_network[i] += loss.by_network[i];  // where networks are apart
-      }
+    if (const auto* part = std::get_if<messages::CheckpointPart>(&message)) {
+      reports_.parts[worker_] = *part;
+    } else if (const auto* progress = std::get_if<messages::Progress>(&message)) {
+      reports_.take(*progress);
     }
   }
-  void checkpoint_part(const messages::CheckpointPart& part) override {
-    const std::scoped_lock lock(reports_.mutex);
-    reports_.parts[worker_] = part;
-  }
-  void picture(const messages::Picture&) override {}
   void stop(const messages::Stop&) override {}
   void goodbye(std::chrono::milliseconds) override {}
 
@@ -116,7 +113,7 @@ class Meeting {
     {
       const std::scoped_lock lock(mutex_);
       for (const messages::SnapshotPart& part : inventory.parts) {
-        inventory_.add(worker, part.of, part.worker);
+        inventory_.add(WorkerIndex(worker), part.of, part.worker);
       }
     }
     missing_.arrive_and_wait();

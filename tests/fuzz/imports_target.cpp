@@ -2,7 +2,7 @@
 // A Python file whose imports are looked for, without its being run.
 #include <string>
 
-#include "job/modules/python_sources.hpp"
+#include "python/read/python_sources.hpp"
 #include "tests/fuzz/target.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

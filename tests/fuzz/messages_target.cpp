@@ -11,8 +11,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const gangway::fuzz::TimeLimit limit;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   try {
-    const std::string said = gangway::messages::encode(gangway::messages::decode(bytes, 1));
-    if (gangway::messages::encode(gangway::messages::decode(said, /*sender=*/1)) != said) {
+    const std::string said =
+        gangway::messages::encode(gangway::messages::decode(bytes, gangway::Rank(1)));
+    if (gangway::messages::encode(gangway::messages::decode(said, gangway::Rank(1))) != said) {
       gangway::fuzz::fail("a message that is another one when it is said again");
     }
   } catch (const gangway::Error&) {

@@ -18,7 +18,7 @@ ENDS_AT_ONCE = ("layout.timeout_seconds=20", "layout.restarts=0")
 STAGED, OVER_NCCL = "through memory of the hosts", "over NCCL"
 NCCL = "layout.transport=nccl"
 STAGES = ("layout.stages=2", NCCL)
-APART = ("layout.generator=[0]", "layout.discriminator=[1]")
+APART = ("layout.generator=[1]", "layout.discriminator=[2]")
 DIVIDED = {
     "2 stages, through the host": (2, STAGED, ("layout.stages=2",)),
     "2 stages over NCCL": (2, OVER_NCCL, STAGES),

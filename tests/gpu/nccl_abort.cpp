@@ -48,8 +48,8 @@ void survive(const MpiSession& mpi, NcclSession& session, const std::function<vo
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   const bool is_good = !failure.empty() && failure.find("NOT ABORTED") == std::string::npos;
-  fmt::print("{} worker {} after {:.1f} s: {}\n", is_good ? "ABORTED" : "WRONG", mpi.rank() - 1,
-             seconds, failure.empty() ? "noticed nothing" : failure);
+  fmt::print("{} worker {} after {:.1f} s: {}\n", is_good ? "ABORTED" : "WRONG",
+             worker_of(mpi.rank()), seconds, failure.empty() ? "noticed nothing" : failure);
 }
 
 void run(const MpiSession& mpi, std::string_view how) {
@@ -85,14 +85,14 @@ int main(int argc, char** argv) {
     return 2;
   }
   const gangway::comm::MpiSession mpi;
-  if (mpi.rank() == 0) {
+  if (mpi.rank() == gangway::Rank(0)) {
     gangway::comm::fall_silent();
     _exit(0);
   }
   try {
     gangway::comm::run(mpi, how);
   } catch (const gangway::Error& error) {
-    fmt::print("WRONG worker {}: {}\n", mpi.rank() - 1, error.what());
+    fmt::print("WRONG worker {}: {}\n", worker_of(mpi.rank()), error.what());
     (void)std::fflush(stdout);
     _exit(1);
   }

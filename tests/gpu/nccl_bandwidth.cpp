@@ -85,11 +85,11 @@ void run(const MpiSession& mpi) {
 int main() {
   gangway::comm::MpiSession mpi;
   int code = 0;
-  if (mpi.rank() != 0) {
+  if (mpi.rank() != gangway::Rank(0)) {
     try {
       gangway::comm::run(mpi);
     } catch (const gangway::Error& error) {
-      fmt::print("worker {}: {}\n", mpi.rank() - 1, error.what());
+      fmt::print("worker {}: {}\n", worker_of(mpi.rank()), error.what());
       code = 1;
     }
   }

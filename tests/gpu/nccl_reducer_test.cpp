@@ -248,8 +248,8 @@ int main(int argc, char** argv) {
   gangway::comm::MpiSession session;
   gangway::comm::g_mpi = &session;
   int failed = 0;
-  if (session.rank() != 0) {
-    GTEST_FLAG_SET(brief, session.rank() != 1);  // one full report is enough to read
+  if (session.rank() != gangway::Rank(0)) {
+    GTEST_FLAG_SET(brief, session.rank() != gangway::Rank(1));  // one full report is enough to read
     failed = RUN_ALL_TESTS();
   }
   session.finalize(failed, std::chrono::seconds(30));

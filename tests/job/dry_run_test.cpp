@@ -183,7 +183,7 @@ TEST(DryRun, CountsOfAChunkItsOwnGradientsAndWhatWaitsForItsBackward) {
   EXPECT_LT(both.optimizer_bytes, whole.optimizer_bytes);
   EXPECT_NEAR(2.0 * static_cast<double>(rows.activations_bytes),
               static_cast<double>(both.activations_bytes), 16.0);
-  const MemoryEstimate apart = memory(2, {"layout.generator=[0]", "layout.discriminator=[1]"});
+  const MemoryEstimate apart = memory(2, {"layout.generator=[1]", "layout.discriminator=[2]"});
   EXPECT_LT(apart.gradients_bytes, whole.gradients_bytes);
   EXPECT_EQ(apart.activations_bytes, 4 * whole.activations_bytes);
 }

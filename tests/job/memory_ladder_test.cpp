@@ -59,7 +59,7 @@ TEST(MemoryLadder, MakesAgainWhatIsPredictedToSaveSomething) {
       << "a penalty keeps all blocks";
   EXPECT_EQ(rung_of({"training.batch=512"}, 1), "layout.stages=2 and 2 workers")
       << "nearly all of a DCGAN's maps flow between its blocks";
-  EXPECT_EQ(rung_of({"layout.generator=[0]", "layout.discriminator=[1]", "training.batch=2048",
+  EXPECT_EQ(rung_of({"layout.generator=[1]", "layout.discriminator=[2]", "training.batch=2048",
                      "training.microbatches=8"},
                     2),
             "layout.recompute=true")

@@ -11,6 +11,7 @@
 #include "job/file/fingerprint.hpp"
 #include "job/models/python_network.hpp"
 #include "job/schema/key.hpp"
+#include "python/read/python_sources.hpp"
 #include "tests/job/job_problems.hpp"
 #include "tests/scratch_folder.hpp"
 

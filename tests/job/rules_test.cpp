@@ -275,7 +275,7 @@ TEST(Rules, NetworksOnGpusMayBeApartAndCutInTheJobsOrderOfSums) {
   EXPECT_THAT(problems_of("numerics: {device: cuda}\nlayout: {stages: 2}"
                           "\ngenerator: {clip_norm: 1}"),
               ElementsAre());
-  EXPECT_THAT(problems_of("numerics: {device: cuda}\nlayout: {generator: [0], discriminator: [1]}"),
+  EXPECT_THAT(problems_of("numerics: {device: cuda}\nlayout: {generator: [1], discriminator: [2]}"),
               ElementsAre());
   EXPECT_THAT(problems_of("numerics: {device: cuda, order: nccl}\nlayout: {stages: 2}"),
               ElementsAre(::testing::HasSubstr("numerics.order nccl sums over all workers")));

@@ -178,7 +178,7 @@ TEST_F(HostRosterTest, GoesBelowTheLeastWhereSoFewAreWanted) {
 
 TEST_F(HostRosterTest, GivesUpTheSlotsOfWorkersThatWereDrained) {
   HostRegistry registry({{"a", 2}, {"b", 2}}, 4);
-  registry.drain(registry.allocation(now_, 1, any), {3, 4},
+  registry.drain(registry.allocation(now_, 1, any), {Rank(3), Rank(4)},
                  [](const std::string&) { return false; });
   EXPECT_EQ(registry.allocation(now_, 1, any).workers, 2);
 }
@@ -234,7 +234,7 @@ class LineupsTest : public ::testing::Test {
 
 TEST_F(LineupsTest, TakeBackOnlyHostsThatAnswerAndKeepWantingTheOthers) {
   silent_ = {"b", "d"};
-  ASSERT_TRUE(host_allocator_.after_loss(2, now_, wait()));
+  ASSERT_TRUE(host_allocator_.after_loss(Rank(2), now_, wait()));
   EXPECT_EQ(host_allocator_.now().workers, 2);
   now_ += HostRegistry::kWithoutAnswer;  // silence counts no longer: only answers do
   const std::vector<Host> asked = host_allocator_.to_ask(now_);
@@ -250,28 +250,28 @@ TEST_F(LineupsTest, TakeBackOnlyHostsThatAnswerAndKeepWantingTheOthers) {
 TEST_F(LineupsTest, WaitForHostsThatAloneHaveAPartOfTheNewestSnapshot) {
   silent_ = {"b", "c"};
   ASSERT_TRUE(host_allocator_.after_loss(
-      2, now_, wait([&](int number) { silent_.erase(number == 2 ? "c" : ""); })));
+      Rank(2), now_, wait([&](int number) { silent_.erase(number == 2 ? "c" : ""); })));
   EXPECT_EQ(waits_, 2) << "the part of b is on c";
   EXPECT_THAT(names(host_allocator_.now()), ElementsAre("a", "c", "d"));
 }
 
 TEST_F(LineupsTest, WaitAMinuteAtMost) {
   silent_ = {"b", "c"};
-  ASSERT_TRUE(host_allocator_.after_loss(2, now_, wait()));
+  ASSERT_TRUE(host_allocator_.after_loss(Rank(2), now_, wait()));
   EXPECT_EQ(waits_, 6);
   EXPECT_THAT(names(host_allocator_.now()), ElementsAre("a", "d"));
 }
 
 TEST_F(LineupsTest, WaitNotWhereEachPartIsOnAHostThatAnswersOrTheUserWantsToLeave) {
   silent_ = {"b", "d"};
-  ASSERT_TRUE(host_allocator_.after_loss(2, now_, wait()));
+  ASSERT_TRUE(host_allocator_.after_loss(Rank(2), now_, wait()));
   EXPECT_EQ(waits_, 0);
   silent_.clear();
   now_ += HostRegistry::kWithoutAnswer;
   host_allocator_.resize(4, std::nullopt, now_);
   silent_ = {"c", "d"};
   ASSERT_TRUE(host_allocator_.after_loss(
-      3, now_,
+      Rank(3), now_,
       [](const auto& /*hosts*/) -> std::optional<HostAllocator::TimePoint> { return {}; }));
   EXPECT_THAT(names(host_allocator_.now()), ElementsAre("a", "b"));
 }

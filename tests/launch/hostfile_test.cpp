@@ -64,9 +64,11 @@ TEST(HostsWithout, TakesASlotForEachWorkerAndTheWholeHostThatHasNoneLeft) {
   const auto is_b = [](const std::string& name) { return name == "b"; };
   const auto hosts = parse_hostfile("a slots=2\nb slots=2\nc slots=3");
   // Ranks 1 and 2 are on b, 3 and 4 on a, 5 on c.
-  EXPECT_EQ(hosts_without(hosts, 5, {3}, is_b), (std::vector<Host>{{"b", 2}, {"a", 1}, {"c", 3}}));
-  EXPECT_EQ(hosts_without(hosts, 5, {5}, is_b), (std::vector<Host>{{"b", 2}, {"a", 2}, {"c", 0}}));
-  EXPECT_EQ(hosts_without(hosts, 5, {1, 2, 4}, is_b),
+  EXPECT_EQ(hosts_without(hosts, 5, {Rank(3)}, is_b),
+            (std::vector<Host>{{"b", 2}, {"a", 1}, {"c", 3}}));
+  EXPECT_EQ(hosts_without(hosts, 5, {Rank(5)}, is_b),
+            (std::vector<Host>{{"b", 2}, {"a", 2}, {"c", 0}}));
+  EXPECT_EQ(hosts_without(hosts, 5, {Rank(1), Rank(2), Rank(4)}, is_b),
             (std::vector<Host>{{"b", 0}, {"a", 1}, {"c", 3}}));
 }
 

@@ -37,7 +37,7 @@ TEST(DefaultWorkers, AreAsManyAsSlotsAndMicrobatchesAllow) {
   EXPECT_EQ(default_workers(spec, 1), 3);
   spec.layout.data = 0;
   spec.placement("discriminator").workers = {1, 4};
-  EXPECT_EQ(default_workers(spec, 1), 5) << "the layout names worker 4";
+  EXPECT_EQ(default_workers(spec, 1), 5) << "the layout names rank 5";
 }
 
 TEST(JobHosts, OfAnAllocationOfThisHostAloneNeedNoHostfile) {

@@ -17,19 +17,19 @@ class JobWatchTest : public ::testing::Test {
   static constexpr WatchLimits kLimits{.silence = seconds(3)};
 
   void greet(int rank) {
-    watch_.greeted({.rank = rank, .process = {.pid = 100 + rank}, .host = "node-a"}, now_);
+    watch_.greeted({.rank = Rank(rank), .process = {.pid = 100 + rank}, .host = "node-a"}, now_);
   }
   void greet_all() {
     pass(milliseconds(500));
     for (int rank = 0; rank < 3; ++rank) {
       greet(rank);
-      watch_.heard(rank, now_);
+      watch_.heard(Rank(rank), now_);
     }
   }
   void settle_all() {
     greet_all();
     for (int rank = 0; rank < 3; ++rank) {
-      watch_.settled(rank);
+      watch_.settled(Rank(rank));
     }
   }
   void pass(milliseconds time) { now_ += time; }
@@ -37,7 +37,7 @@ class JobWatchTest : public ::testing::Test {
   void pass_beating(milliseconds time) {
     for (; time > milliseconds(0); time -= milliseconds(500)) {
       pass(milliseconds(500));
-      watch_.heard(0, now_);
+      watch_.heard(Rank(0), now_);
     }
   }
   std::optional<RunEnd> check() { return watch_.check(now_); }
@@ -78,14 +78,14 @@ TEST_F(JobWatchTest, WaitsLongerForTheOthersWhereTheFirstRankTookLong) {
   pass(seconds(4));
   greet(0);
   pass(milliseconds(2900));
-  watch_.heard(0, now_);
+  watch_.heard(Rank(0), now_);
   pass(milliseconds(2900));
   EXPECT_FALSE(check());
 }
 
 TEST_F(JobWatchTest, NamesARankThatDiesBeforeAllHaveMet) {
   greet_all();
-  watch_.gone(2, now_);
+  watch_.gone(Rank(2), now_);
   pass(milliseconds(300));
   EXPECT_EQ(reason(),
             "rank 2 (host node-a, pid 102) was killed or has crashed before all ranks had met");
@@ -94,7 +94,7 @@ TEST_F(JobWatchTest, NamesARankThatDiesBeforeAllHaveMet) {
 
 TEST_F(JobWatchTest, LeavesALostWorkerToACoordinatorThatRuns) {
   settle_all();
-  watch_.gone(2, now_);
+  watch_.gone(Rank(2), now_);
   pass_beating(seconds(7));  // it may hear those who accuse first
   EXPECT_FALSE(check());
   pass_beating(seconds(1));
@@ -103,15 +103,15 @@ TEST_F(JobWatchTest, LeavesALostWorkerToACoordinatorThatRuns) {
 
 TEST_F(JobWatchTest, NamesAWorkerThatDiesBeforeTheCoordinatorCanSeeIt) {
   greet_all();
-  watch_.settled(0);
-  watch_.gone(2, now_);
+  watch_.settled(Rank(0));
+  watch_.gone(Rank(2), now_);
   pass(milliseconds(300));
   EXPECT_THAT(reason(), HasSubstr("rank 2"));
 }
 
 TEST_F(JobWatchTest, NamesACoordinatorThatDies) {
   settle_all();
-  watch_.gone(0, now_);
+  watch_.gone(Rank(0), now_);
   pass(milliseconds(300));
   EXPECT_EQ(reason(), "the coordinator (host node-a, pid 100) was killed or has crashed");
 }
@@ -142,12 +142,12 @@ TEST_F(JobWatchTest, GivesARankTimeToLoadItsProgram) {
   for (int rank = 0; rank < 3; ++rank) {
     greet(rank);
   }
-  watch_.heard(0, now_);
-  watch_.heard(1, now_);
+  watch_.heard(Rank(0), now_);
+  watch_.heard(Rank(1), now_);
   for (int i = 0; i < 119; ++i) {
     pass(seconds(1));
-    watch_.heard(0, now_);
-    watch_.heard(1, now_);
+    watch_.heard(Rank(0), now_);
+    watch_.heard(Rank(1), now_);
     EXPECT_FALSE(check()) << i;
   }
   pass(seconds(1));
@@ -156,7 +156,8 @@ TEST_F(JobWatchTest, GivesARankTimeToLoadItsProgram) {
 
 TEST_F(JobWatchTest, NamesWhatIsStopped) {
   greet_all();
-  const std::vector<StoppedProcess> stopped{{.pid = 101, .program = "gangway-worker", .rank = 1}};
+  const std::vector<StoppedProcess> stopped{
+      {.pid = 101, .program = "gangway-worker", .rank = Rank(1)}};
   watch_.stopped(stopped, now_);
   pass(seconds(3));
   watch_.stopped(stopped, now_);
@@ -165,7 +166,7 @@ TEST_F(JobWatchTest, NamesWhatIsStopped) {
 }
 
 TEST_F(JobWatchTest, NamesARankThatIsStoppedBeforeItHasGreeted) {
-  const std::vector<StoppedProcess> stopped{{.pid = 55, .program = "gangway", .rank = 2}};
+  const std::vector<StoppedProcess> stopped{{.pid = 55, .program = "gangway", .rank = Rank(2)}};
   watch_.stopped(stopped, now_);
   pass(seconds(3));
   watch_.stopped(stopped, now_);
@@ -177,8 +178,8 @@ TEST_F(JobWatchTest, CountsTheTimeOfWhatWasStoppedTwiceFromTheSecondTime) {
   watch_.stopped({{7, "mpirun", std::nullopt}}, now_);
   pass_beating(seconds(2));
   watch_.stopped({}, now_);
-  watch_.heard(1, now_);
-  watch_.heard(2, now_);
+  watch_.heard(Rank(1), now_);
+  watch_.heard(Rank(2), now_);
   pass_beating(seconds(1));
   watch_.stopped({{7, "mpirun", std::nullopt}}, now_);
   EXPECT_FALSE(check());
@@ -200,7 +201,7 @@ TEST_F(JobWatchTest, LeavesARequestToACoordinatorThatRuns) {
 TEST_F(JobWatchTest, SaysNothingMoreOfAJobThatHasSaidHowItEnds) {
   settle_all();
   watch_.ended(3, now_);
-  watch_.gone(2, now_);
+  watch_.gone(Rank(2), now_);
   pass(milliseconds(800));
   EXPECT_FALSE(check());
   pass(milliseconds(100));
@@ -239,7 +240,7 @@ TEST_F(JobWatchTest, WaitsLongerForTheEndWhereNobodyWasLost) {
 TEST_F(JobWatchTest, EndsWhatACoordinatorLeavesInMpiInit) {
   greet_all();
   watch_.ended(75, now_);
-  watch_.gone(0, now_);
+  watch_.gone(Rank(0), now_);
   pass(milliseconds(300));
   EXPECT_EQ(reason(), "");
 }
@@ -248,7 +249,7 @@ TEST_F(JobWatchTest, EndsAMpirunThatOutlivesItsRanks) {
   settle_all();
   watch_.ended(0, now_);
   for (int rank = 0; rank < 3; ++rank) {
-    watch_.gone(rank, now_);
+    watch_.gone(Rank(rank), now_);
   }
   pass(milliseconds(1900));
   EXPECT_FALSE(check());
@@ -260,7 +261,7 @@ TEST_F(JobWatchTest, WaitsLessForAMpirunWhoseJobEndedEarly) {
   settle_all();
   watch_.ended(75, now_);
   for (int rank = 0; rank < 3; ++rank) {
-    watch_.gone(rank, now_);
+    watch_.gone(Rank(rank), now_);
   }
   pass(milliseconds(600));
   EXPECT_FALSE(check());
@@ -271,7 +272,7 @@ TEST_F(JobWatchTest, WaitsLessForAMpirunWhoseJobEndedEarly) {
 TEST(JobWatchOfManyRanks, GivesThemTheTimeToTakeTurns) {
   const JobWatch::TimePoint start{};
   JobWatch watch(64, start, {});
-  watch.greeted({.rank = 0, .process = {.pid = 1}, .host = "node-a"}, start);
+  watch.greeted({.rank = Rank(0), .process = {.pid = 1}, .host = "node-a"}, start);
   EXPECT_FALSE(watch.check(start + std::chrono::seconds(6)));
   EXPECT_TRUE(watch.check(start + std::chrono::seconds(7)));
 }

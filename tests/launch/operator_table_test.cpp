@@ -57,7 +57,7 @@ class OperatorFiles : public ::testing::Test {
  protected:
   void leave(int rank, const std::string& events, const std::string& end = "\n]}\n") {
     std::filesystem::create_directories(folder_.path() / kTraceFolder);
-    std::ofstream(folder_.path() / kTraceFolder / trace_file_of_rank(rank))
+    std::ofstream(folder_.path() / kTraceFolder / trace_file_of_rank(Rank(rank)))
         << trace_file_head(7) << events << end;
   }
   [[nodiscard]] std::string complaint() const {

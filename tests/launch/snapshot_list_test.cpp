@@ -29,8 +29,8 @@ TEST(SnapshotList, TellsWholeSnapshotsFromThoseOfWhichPartsAreElsewhere) {
   entries[0].is_in_use = true;
   const std::string table = snapshot_table(entries, 64);
   EXPECT_THAT(table,
-              ContainsRegex("480 +30.7 +2 +1 +1 of 2 +1.0 +/dev/shm +not whole here, in use"));
-  EXPECT_THAT(table, ContainsRegex("460 +29.4 +2 +1 +0,1 of 2 +3.0 +/dev/shm +whole"));
+              ContainsRegex("480 +30.7 +2 +1 +2 of 2 +1.0 +/dev/shm +not whole here, in use"));
+  EXPECT_THAT(table, ContainsRegex("460 +29.4 +2 +1 +1,2 of 2 +3.0 +/dev/shm +whole"));
   EXPECT_LT(table.find("480"), table.find("460"));
 }
 

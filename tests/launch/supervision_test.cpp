@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 class SupervisionTest : public ::testing::Test {
  protected:
-  void lead() { supervision_.watch().settled(0); }
+  void lead() { supervision_.watch().settled(Rank(0)); }
 
   Supervision::TimePoint now_{std::chrono::hours(1)};
   Supervision supervision_{2, /*goes_on=*/false, now_, {}};
@@ -65,7 +65,7 @@ TEST_F(SupervisionTest, NamesAMpirunThatDiedAndTellsHowToGoOn) {
 
 TEST_F(SupervisionTest, TakesTheJobsOwnWordFirst) {
   lead();
-  supervision_.watch().gone(0, now_);
+  supervision_.watch().gone(Rank(0), now_);
   const auto ending =
       supervision_.check(now_ + milliseconds(2'000), [&] { supervision_.watch().ended(75, now_); });
   ASSERT_TRUE(ending);

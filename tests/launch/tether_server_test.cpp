@@ -42,16 +42,16 @@ class TetherServerTest : public ::testing::Test {
   }
   void serve(steady_clock::time_point now) {
     server_.serve({.greeted = [this](const TetheredRank& rank) { greeted_[rank.said.rank] = rank; },
-                   .heard = [this](int rank) { ++heard_[rank]; },
-                   .settled = [this](int rank) { settled_.insert(rank); },
-                   .gone = [this](int rank) { gone_.insert(rank); }},
+                   .heard = [this](Rank rank) { ++heard_[rank]; },
+                   .settled = [this](Rank rank) { settled_.insert(rank); },
+                   .gone = [this](Rank rank) { gone_.insert(rank); }},
                   now);
   }
   FileDescriptor greeted_as(const TetherGreeting& rank) {
     return connect_and_greet(server_.address(), {.rank = rank.rank, .words = tether_words(rank)},
                              kLimit, "it");
   }
-  FileDescriptor connect(int rank) {
+  FileDescriptor connect(Rank rank) {
     auto socket = std::async(std::launch::async, [this, rank] {
       return greeted_as({.rank = rank, .process = own_process(), .host = "here"});
     });
@@ -60,25 +60,25 @@ class TetherServerTest : public ::testing::Test {
   }
 
   TetherServer server_{BindScope::kThisHost, 0, 2};
-  std::map<int, TetheredRank> greeted_;
-  std::map<int, int> heard_;
-  std::set<int> settled_;
-  std::set<int> gone_;
+  std::map<Rank, TetheredRank> greeted_;
+  std::map<Rank, int> heard_;
+  std::set<Rank> settled_;
+  std::set<Rank> gone_;
 };
 
 TEST_F(TetherServerTest, HearsOfARankFromItsGreetingToItsEnd) {
-  FileDescriptor rank = connect(1);
-  EXPECT_EQ(greeted_[1].said.host, "here");
-  EXPECT_TRUE(greeted_[1].is_local);
+  FileDescriptor rank = connect(Rank(1));
+  EXPECT_EQ(greeted_[Rank(1)].said.host, "here");
+  EXPECT_TRUE(greeted_[Rank(1)].is_local);
   ASSERT_EQ(::send(rank.get(), ".s", 2, MSG_NOSIGNAL), 2);
-  serve_until([this] { return heard_[1] > 0 && settled_.contains(1); });
+  serve_until([this] { return heard_[Rank(1)] > 0 && settled_.contains(Rank(1)); });
   rank.reset();
-  serve_until([this] { return gone_.contains(1); });
+  serve_until([this] { return gone_.contains(Rank(1)); });
   EXPECT_TRUE(server_.present().empty());
 }
 
 TEST_F(TetherServerTest, TellsRanksToLeave) {
-  const FileDescriptor rank = connect(0);
+  const FileDescriptor rank = connect(Rank(0));
   server_.order_end();
   pollfd waiting{.fd = rank.get(), .events = POLLIN, .revents = 0};
   ASSERT_EQ(::poll(&waiting, 1, static_cast<int>(kLimit.count())), 1);
@@ -91,7 +91,8 @@ TEST_F(TetherServerTest, DropsWhoeverDoesNotKnowTheToken) {
   GreetingAddress address = server_.address();
   address.token = "guessed";
   auto refused = std::async(std::launch::async, [&address] {
-    EXPECT_THROW((void)connect_and_greet(address, {.rank = 0}, kLimit, "it"), EnvironmentError);
+    EXPECT_THROW((void)connect_and_greet(address, {.rank = Rank(0)}, kLimit, "it"),
+                 EnvironmentError);
   });
   serve_until(
       [&refused] { return refused.wait_for(milliseconds(0)) == std::future_status::ready; });
@@ -99,9 +100,10 @@ TEST_F(TetherServerTest, DropsWhoeverDoesNotKnowTheToken) {
 }
 
 TEST_F(TetherServerTest, KeepsOneConnectionOfARankThatComesTwice) {
-  const FileDescriptor first = connect(1);
+  const FileDescriptor first = connect(Rank(1));
   auto second = std::async(std::launch::async, [this] {
-    EXPECT_THROW((void)greeted_as({.rank = 1, .process = {}, .host = "here"}), EnvironmentError);
+    EXPECT_THROW((void)greeted_as({.rank = Rank(1), .process = {}, .host = "here"}),
+                 EnvironmentError);
   });
   serve_until([&second] { return second.wait_for(milliseconds(0)) == std::future_status::ready; });
   EXPECT_EQ(server_.present().size(), 1U);
@@ -109,11 +111,11 @@ TEST_F(TetherServerTest, KeepsOneConnectionOfARankThatComesTwice) {
 }
 
 TEST_F(TetherServerTest, TakesAProcessOfAnotherHostOrContainerForNoneOfThisOne) {
-  TetherGreeting said{.rank = 1, .process = own_process(), .job = 0, .host = "here"};
+  TetherGreeting said{.rank = Rank(1), .process = own_process(), .job = 0, .host = "here"};
   said.process.pid_namespace = "pid:[1]";
   auto socket = std::async(std::launch::async, [&] { return greeted_as(said); });
-  serve_until([this] { return greeted_.contains(1); });
-  EXPECT_FALSE(greeted_[1].is_local);
+  serve_until([this] { return greeted_.contains(Rank(1)); });
+  EXPECT_FALSE(greeted_[Rank(1)].is_local);
 }
 
 TEST_F(TetherServerTest, LetsRanksInWhileStrangersHoldMoreConnectionsThanItKeeps) {
@@ -133,9 +135,9 @@ TEST_F(TetherServerTest, LetsRanksInWhileStrangersHoldMoreConnectionsThanItKeeps
   };
   raise_open_files();
   besiege(1'500);
-  const FileDescriptor first = connect(0);
+  const FileDescriptor first = connect(Rank(0));
   besiege(1'500);  // of which none drives a rank out
-  const FileDescriptor second = connect(1);
+  const FileDescriptor second = connect(Rank(1));
   EXPECT_EQ(server_.present().size(), 2U);
   EXPECT_TRUE(gone_.empty());
 }
@@ -150,9 +152,10 @@ TEST_F(TetherServerTest, ListensOnTheNetworksThatTheHostsMeetOn) {
 }
 
 TEST_F(TetherServerTest, ListensNoLongerThanItMust) {
-  const FileDescriptor first = connect(0);
-  const FileDescriptor second = connect(1);
-  EXPECT_THROW((void)greeted_as({.rank = 1, .process = {}, .host = "here"}), EnvironmentError);
+  const FileDescriptor first = connect(Rank(0));
+  const FileDescriptor second = connect(Rank(1));
+  EXPECT_THROW((void)greeted_as({.rank = Rank(1), .process = {}, .host = "here"}),
+               EnvironmentError);
 }
 
 }  // namespace

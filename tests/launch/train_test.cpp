@@ -18,8 +18,9 @@ std::string refusal(const Environment& environment) {
 }
 
 TEST(LaunchedRank, IsTakenFromOpenMpiThenFromPmix) {
-  EXPECT_EQ(launched_rank({{"OMPI_COMM_WORLD_RANK", "2"}, {"PMIX_RANK", "5"}}), 2);
-  EXPECT_EQ(launched_rank({{"PMIX_RANK", "0"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "3"}}), 0);
+  EXPECT_EQ(launched_rank({{"OMPI_COMM_WORLD_RANK", "2"}, {"PMIX_RANK", "5"}}), Rank(2));
+  EXPECT_EQ(launched_rank({{"PMIX_RANK", "0"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "3"}}),
+            Rank(0));
 }
 
 TEST(LaunchedRank, NamesTheFixForSlurmWithoutMpi) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <ranges>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -36,7 +37,7 @@ std::vector<Message> samples_of_a_start() {
   return {
       Hello{},
       Hello{.protocol = 77,
-            .rank = kMany,
+            .rank = Rank(kMany),
             .host = kText,
             .process =
                 {.boot_id = kText, .pid_namespace = kText, .pid = kHuge, .start_ticks = kHugest},
@@ -65,11 +66,15 @@ std::vector<Message> samples_of_a_start() {
       Begin{.attempt = kHuge, .step = kHuge, .checkpoint = kText},
       Begin{.attempt = 1,
             .step = 8,
-            .snapshot = WholeSnapshot{.id = id, .holders = {{0, 2}, {1}, {0, 1, kMany}}}},
+            .snapshot =
+                WholeSnapshot{.id = id,
+                              .holders = {{WorkerIndex(0), WorkerIndex(2)},
+                                          {WorkerIndex(1)},
+                                          {WorkerIndex(0), WorkerIndex(1), WorkerIndex(kMany)}}}},
       Loading{},
       Loading{.bytes = kHugest, .total = kHugest},
       Unloadable{},
-      Unloadable{.attempt = kHuge, .reason = kText, .part = 0, .holder = kMany},
+      Unloadable{.attempt = kHuge, .reason = kText, .part = 0, .holder = WorkerIndex(kMany)},
       Ready{},
       Ready{.plan_hash = kHugest,
             .plan_summary = kText,
@@ -163,7 +168,7 @@ std::vector<Message> samples_of_files_and_ends() {
       Picture{},
       Picture{.step = kHuge, .file = kText},
       Stop{},
-      Stop{.exit_code = 255, .reason = kText, .accused = kMany, .step = kHuge, .keep = true},
+      Stop{.exit_code = 255, .reason = kText, .accused = Rank(kMany), .step = kHuge, .keep = true},
       Patience{},
       Goodbye{},
   };
@@ -181,7 +186,7 @@ std::vector<Message> samples() {
 /// The line of the refusal; empty where the bytes are a message.
 std::string refusal(std::string_view bytes) {
   try {
-    (void)decode(bytes, 3);
+    (void)decode(bytes, Rank(3));
   } catch (const InvariantError& error) {
     return error.what();
   }
@@ -197,7 +202,7 @@ TEST(Codec, GivesBackWhatWasSaid) {
   for (const Message& message : samples()) {
     for (const std::int64_t epoch : {std::int64_t{0}, kHuge}) {
       const Envelope envelope{.epoch = epoch, .message = message};
-      EXPECT_EQ(decode(encode(envelope), 1), envelope) << name_of(message);
+      EXPECT_EQ(decode(encode(envelope), Rank(1)), envelope) << name_of(message);
     }
     kinds.insert(message.index());
   }
@@ -214,19 +219,19 @@ TEST(Codec, TellsAllWorkersOfAllWorkersInFewBytes) {
       group.workers.push_back(worker);
       group.ranges.push_back({before, before + (worker < 1000 ? 2 : 1)});
     }
-    const int host = worker / 8 * 8;
-    begin.snapshot->holders.push_back({host, host + 1, host + 2, host + 3});
+    const auto host = std::views::iota(worker / 8 * 8, worker / 8 * 8 + 4);
+    begin.snapshot->holders.emplace_back(host.begin(), host.end());
   }
   for (const Message& message : {Message(welcome), Message(begin)}) {
     const std::string bytes = encode({.message = message});
-    EXPECT_EQ(decode(bytes, 1).message, message);
+    EXPECT_EQ(decode(bytes, Rank(1)).message, message);
     EXPECT_LT(bytes.size(), message.index() == Message(welcome).index() ? 100U : 8000U);
   }
 }
 
 TEST(Codec, KeepsALossThatIsNoNumber) {
   const Progress progress{.losses = {{0, {std::nan(""), 1.0}}}};
-  const Envelope again = decode(encode({.message = progress}), 1);
+  const Envelope again = decode(encode({.message = progress}), Rank(1));
   EXPECT_TRUE(std::isnan(std::get<Progress>(again.message).losses.at(0).by_network.at(0)));
 }
 
@@ -288,34 +293,39 @@ struct Refused {
 
 TEST(Codec, RefusesNumbersThatCannotBe) {
   const SnapshotId id{.step = 8, .num_workers = 2};
-  const auto snapshot = [&](std::vector<std::vector<int>> holders) {
-    return Begin{.step = 8, .snapshot = WholeSnapshot{id, std::move(holders)}};
+  const auto snapshot = [&](const std::vector<std::vector<int>>& holders) {
+    Begin begin{.step = 8, .snapshot = WholeSnapshot{id, {}}};
+    for (const std::vector<int>& workers : holders) {
+      begin.snapshot->holders.emplace_back(workers.begin(), workers.end());
+    }
+    return begin;
   };
   const auto shared = [](std::vector<MicrobatchRange> ranges, std::vector<int> workers = {0, 1}) {
     return Welcome{.layout = {{.workers = std::move(workers), .ranges = std::move(ranges)}}};
   };
   const std::vector<Refused> refused{
-      {Hello{.rank = -1}, "the number -1"},
+      {Hello{.rank = Rank(-1)}, "the number -1"},
       {Hello{.process = {.pid = -1}}, "the number -1"},
       {shared({{0, 2}, {2, 2}}), "micro-batches [2, 2) after 2"},
       {shared({{2, 0}, {0, 4}}), "the number -2"},
       {shared({{0, 2}}), "2 workers with 1 ranges of 1 chunks"},
-      {shared({{0, 2}, {2, 4}}, {0, 2}), "networks on the workers [0, 2] alone"},
+      {shared({{0, 2}, {2, 4}}, {0, 2}), "networks on the ranks [1, 3] alone"},
       {Welcome{.trace = {9, 3}}, "traced steps [9, 3)"},
       {Welcome{.trace = {-1, 3}}, "the number -1"},
       {Welcome{.incarnation = -1}, "the number -1"},
-      {Inventory{{{.of = id, .worker = 2}}}, "the part of worker 2 of 2"},
+      {Inventory{{{.of = id, .worker = 2}}}, "the part of rank 3 of 2"},
       {Inventory{{{.of = {.num_workers = -1}}}}, "the number -1"},
       {Inventory{{{.of = {.step = -1}}}}, "the number -1"},
       {Begin{.attempt = -1}, "the number -1"},
       {snapshot({{0}}), "1 of 2 parts"},
-      {snapshot({{0}, {}}), "a part held by the workers []"},
-      {snapshot({{0}, {1, 0}}), "a part held by the workers [1, 0]"},
-      {snapshot({{0, 0}, {1}}), "a part held by the workers [0, 0]"},
+      {snapshot({{0}, {}}), "a part held by the ranks []"},
+      {snapshot({{0}, {1, 0}}), "a part held by the ranks [2, 1]"},
+      {snapshot({{0, 0}, {1}}), "a part held by the ranks [1, 1]"},
       {snapshot({{-1, 0}, {1}}), "the number -1"},
-      {Begin{.step = 7, .snapshot = WholeSnapshot{id, {{0}, {1}}}}, "step 7 of another snapshot"},
+      {Begin{.step = 7, .snapshot = WholeSnapshot{id, {{WorkerIndex(0)}, {WorkerIndex(1)}}}},
+       "step 7 of another snapshot"},
       {Unloadable{.part = -2}, "the number -2"},
-      {Unloadable{.holder = -1}, "the number -1"},
+      {Unloadable{.holder = WorkerIndex(-1)}, "the number -1"},
       {Ready{.parameters = {3, -1}}, "the number -1"},
       {Lease{.begin = 9, .end = 3}, "steps [9, 3)"},
       {Lease{.begin = -1, .end = 3}, "the number -1"},
@@ -345,7 +355,7 @@ TEST(Codec, RefusesNumbersThatCannotBe) {
       {Picture{.step = -1}, "the number -1"},
       {Stop{.exit_code = 256}, "exit code 256"},
       {Stop{.exit_code = -1}, "the number -1"},
-      {Stop{.accused = -1}, "the number -1"},
+      {Stop{.accused = Rank(-1)}, "the number -1"},
   };
   for (const Refused& one : refused) {
     EXPECT_THAT(
@@ -369,17 +379,17 @@ TEST(Codec, RefusesAPortThatIsNone) {
 TEST(Codec, UnderstandsTheHelloAndTheStopOfOtherBuilds) {
   // As protocol 14 has them: kind, epoch 0, then the first members.
   const std::string hello("\5Hello\0\x0e\1\4node\4boot\2ns\5\7\0\3cpu\5build", 36);
-  const auto heard = [](const std::string& bytes) { return decode(bytes, 1).message; };
+  const auto heard = [](const std::string& bytes) { return decode(bytes, Rank(1)).message; };
   const Hello whole{
       .protocol = 14,
-      .rank = 1,
+      .rank = Rank(1),
       .host = "node",
       .process = {.boot_id = "boot", .pid_namespace = "ns", .pid = 5, .start_ticks = 7},
       .device = "cpu",
       .build = "build"};
   EXPECT_EQ(heard(hello), Message(whole));
   EXPECT_EQ(heard(hello + "more"), Message(whole)) << "of a later build";
-  EXPECT_EQ(heard(hello.substr(0, 9)), Message(Hello{.protocol = 14, .rank = 1}))
+  EXPECT_EQ(heard(hello.substr(0, 9)), Message(Hello{.protocol = 14, .rank = Rank(1)}))
       << "of an earlier";
   const std::string stop("\4Stop\0\3\3why\0\0\0", 14);
   EXPECT_EQ(heard(stop + "more"), Message(Stop{.exit_code = 3, .reason = "why"}));

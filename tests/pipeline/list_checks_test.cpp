@@ -247,7 +247,7 @@ TEST(ListChecks, NameRankAndInstruction) {
   EXPECT_THAT(lists.faults().front(), HasSubstr("rank 2: "));
   CutLists unsent;
   unsent.lists[1].erase(unsent.first(Operation::kSendGradient));
-  EXPECT_THAT(unsent.faults().front(), HasSubstr("rank 1: receive gradient worker 1"));
+  EXPECT_THAT(unsent.faults().front(), HasSubstr("rank 1: receive gradient rank 2"));
   EXPECT_THAT(unsent.faults().front(), HasSubstr("waits for ever"));
 }
 

@@ -177,7 +177,7 @@ TEST(RunArguments, SayNothingThatTheJobSays) {
   EXPECT_EQ(run_arguments(whole_candidate(job, 2), job),
             "-n 2 layout.transport=shm layout.overlap=across");
   EXPECT_EQ(run_arguments(sample_apart(), sample_job(1)),
-            "-n 2 layout.transport=shm layout.generator=[0] layout.discriminator=[1]");
+            "-n 2 layout.transport=shm layout.generator=[1] layout.discriminator=[2]");
 }
 
 TEST(RunArguments, NameATransportThatThereIsBetweenTheWorkers) {

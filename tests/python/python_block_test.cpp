@@ -12,8 +12,8 @@
 
 #include "base/errors.hpp"
 #include "gan/blocks/build_networks.hpp"
-#include "gan/python/called_network.hpp"
 #include "job/families/families.hpp"
+#include "python/open/process_generator.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/gan/whole_network_penalty.hpp"
 #include "tests/named_rows.hpp"
@@ -104,8 +104,8 @@ TEST_F(PythonNetworks, HaveTheBitsOfPlainPyTorch) {
     expected.insert("loss", loss.detach());
     // The first block's number is part of the key.
     RandomKey key = context.key;
-    expected.insert("seed",
-                    at::scalar_tensor(static_cast<std::int64_t>(seed_of_call(key)), at::kLong));
+    expected.insert(
+        "seed", at::scalar_tensor(static_cast<std::int64_t>(python::seed_of_call(key)), at::kLong));
     const std::vector<char> bytes = torch::jit::pickle_save(expected);
     const std::string file = folder_.write("expected.pt", {bytes.data(), bytes.size()}).string();
     const std::string command = std::string(".venv/bin/python tests/python/plain.py ") + name +

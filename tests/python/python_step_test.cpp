@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Steps that are the user's Python (docs/own-step.md): what is refused of them, and how.
-#include "gan/python/python_step.hpp"
+#include "python/open/python_step.hpp"
 
 #include <memory>
 #include <string>
@@ -50,7 +50,7 @@ class PythonSteps : public WithPython {
 
  private:
   void judge() {
-    open_python(job_, job_.layout, {});
+    python::open_python(job_, job_.layout);
     PerNetwork<Network> networks = build_networks(job_);
     PerNetwork<Network*> pointers;
     PerNetwork<StatisticSink*> nobody;
@@ -59,7 +59,7 @@ class PythonSteps : public WithPython {
       pointers.add(&network);
       nobody.add(nullptr);
     }
-    const std::unique_ptr<PythonStep> step = make_python_step(job_, pointers);
+    const std::unique_ptr<python::PythonStep> step = python::make_python_step(job_, pointers);
     step->begin_step(3);
     (void)step->call({.method = "judge",
                       .batch = {{"image", image()}},

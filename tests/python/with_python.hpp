@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "gan/python/python_library.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/spec.hpp"
+#include "python/open/python_library.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::gan {
@@ -28,7 +28,8 @@ class WithPython : public ::testing::Test {
       network.module.file = kNets;
       network.module.python_class = network.name == "generator" ? "Generator" : "Discriminator";
     }
-    open_python(job_, job_.layout, [](const std::string& line) { printed().push_back(line); });
+    python::open_python(job_, job_.layout,
+                        [](const std::string& line) { printed().push_back(line); });
     printed().clear();
   }
 

@@ -21,11 +21,11 @@ using ::testing::HasSubstr;
 
 TEST(LogFile, WritesEachMessageAtOnceAndAppendsOnARestart) {
   const ScratchFolder folder;
-  const auto logger = open_log_file(folder.path(), 3);
+  const auto logger = open_log_file(folder.path(), Rank(3));
   logger->info("step {} done", 7);
   EXPECT_THAT(folder.read("logs/rank-0003.log"),
               ContainsRegex("\\[rank 3\\] .*info: step 7 done\n$"));
-  open_log_file(folder.path(), 3)->error("again");
+  open_log_file(folder.path(), Rank(3))->error("again");
   const std::string text = folder.read("logs/rank-0003.log");
   EXPECT_THAT(text, HasSubstr("step 7 done"));
   EXPECT_THAT(text, HasSubstr("error: again"));
@@ -33,9 +33,9 @@ TEST(LogFile, WritesEachMessageAtOnceAndAppendsOnARestart) {
 
 TEST(LogFile, BeginsAnewWhereItIsFullAndKeepsTheOneBefore) {
   const ScratchFolder folder;
-  open_log_file(folder.path(), 3)->info("of the first start");
+  open_log_file(folder.path(), Rank(3))->info("of the first start");
   std::filesystem::resize_file(folder.path() / "logs/rank-0003.log", kMostLogBytes);  // a hole
-  const auto logger = open_log_file(folder.path(), 3);
+  const auto logger = open_log_file(folder.path(), Rank(3));
   logger->info("one more");
   EXPECT_EQ(std::filesystem::file_size(folder.path() / "logs/rank-0003.1.log"), kMostLogBytes);
   EXPECT_THAT(folder.read("logs/rank-0003.log"), ContainsRegex("^[^\n]*info: one more\n$"));
@@ -64,7 +64,7 @@ TEST(LogFile, NamesAPathThatCannotBeWritten) {
   const ScratchFolder folder;
   folder.write("logs", "a file where the folder should be");
   try {
-    (void)open_log_file(folder.path(), 0);
+    (void)open_log_file(folder.path(), Rank(0));
     FAIL();
   } catch (const EnvironmentError& error) {
     EXPECT_THAT(error.what(), HasSubstr("logs/rank-0000.log: log file cannot be opened"));

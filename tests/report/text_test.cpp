@@ -22,7 +22,7 @@ using ::testing::Not;
 
 Failure killed() {
   return {
-      .rank = 2,
+      .rank = Rank(2),
       .host = "node7",
       .pid = 4711,
       .signal = SIGKILL,

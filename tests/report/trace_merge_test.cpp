@@ -17,7 +17,7 @@ using gangway::testing::ScratchFolder;
 
 /// One event 1.25 us after rank R's trace began, R us after that of rank 0.
 void leave_trace(const ScratchFolder& folder, int rank) {
-  std::ofstream(folder.path() / trace_file_of_rank(rank))
+  std::ofstream(folder.path() / trace_file_of_rank(Rank(rank)))
       << trace_file_head(5'000'000'000'000 + 1000 * rank)
       << "{\"name\":\"sum\",\"ph\":\"X\",\"pid\":" << rank
       << ",\"ts\":1.25},\n{\"name\":\"a,\\\"ts\\\":\",\"ph\":\"M\",\"pid\":" << rank << "}\n]}\n";

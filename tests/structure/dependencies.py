@@ -46,13 +46,13 @@ class Rule:
     standard_only: bool = False  # nothing but the C++ standard library and the project
 
 
-COMPUTES_NOT = ("LibTorch", "NCCL")
+COMPUTES_NOT = ("LibTorch", "NCCL", "Python")
 NO_PROCESSES = ("Protobuf", "gRPC", "MPI", "NCCL", "sockets")
 JOB = ("base/", "job/")
 RUN = (*JOB, "run/")
 RULES = (
     Rule("base/", (), COMPUTES_NOT + ("MPI", "Protobuf")),
-    Rule("job/", ("base/",), COMPUTES_NOT + ("MPI", "Protobuf")),
+    Rule("job/", ("base/", "python/read/"), COMPUTES_NOT + ("MPI", "Protobuf")),
     Rule("job/spec.hpp", ("job/",), standard_only=True),
     Rule("job/blocks/", (), COMPUTES_NOT + ("MPI", "Protobuf"), standard_only=True),
     Rule("job/models/", ("base/", "job/blocks/"), COMPUTES_NOT + ("MPI", "Protobuf")),
@@ -67,12 +67,17 @@ RULES = (
     Rule("report/page/", ("base/",), COMPUTES_NOT + NO_PROCESSES),
     Rule("comm/", (*RUN, "gan/random.hpp"), ("LibTorch", "Protobuf", "gRPC")),
     Rule("pipeline/", JOB, ("LibTorch",) + NO_PROCESSES, standard_only=True),
-    Rule("gan/", (*JOB, "data/"), NO_PROCESSES),
-    Rule("python/", (*JOB, "data/", "gan/"), NO_PROCESSES),
-    Rule("data/", (*JOB, "gan/random.hpp"), ("LibTorch",) + NO_PROCESSES),
+    Rule("gan/", (*JOB, "data/"), ("Python",) + NO_PROCESSES),
+    Rule("gan/blocks/build_networks", (*JOB, "gan/", "python/open/"), ("Python",) + NO_PROCESSES),
+    Rule("python/", (*JOB, "gan/"), NO_PROCESSES),
+    Rule("python/read/", ("base/", "job/blocks/python_spec.hpp"), COMPUTES_NOT + NO_PROCESSES),
+    Rule("python/examples/", ("base/", "job/blocks/python_spec.hpp", "data/named/", "python/read/"), COMPUTES_NOT + NO_PROCESSES),
+    Rule("python/open/", (*JOB, "gan/block.hpp", "gan/network.hpp", "gan/random.hpp", "python/read/"), ("Python",) + NO_PROCESSES),
+    Rule("data/", (*JOB, "gan/random.hpp", "python/examples/", "python/read/"), COMPUTES_NOT + NO_PROCESSES),
     Rule("gan/recipes/", (*JOB, "pipeline/"), ("LibTorch",) + NO_PROCESSES, standard_only=True),
     Rule("gan/random.hpp", (), ("LibTorch",) + NO_PROCESSES, standard_only=True),
-    Rule("worker/", (*RUN, "data/", "gan/", "comm/", "pipeline/", "checkpoint/", "report/"), ("Protobuf", "gRPC")),
+    Rule("worker/", (*RUN, "data/", "gan/", "comm/", "pipeline/", "python/open/", "python/read/", "checkpoint/", "report/"),
+         ("Protobuf", "gRPC", "Python")),
     Rule("plan/", (*JOB, "comm/arena/reduction_tree.hpp", "comm/calibrate/calibration.hpp",
                    "comm/calibrate/link_table.hpp", "gan/recipes/", "pipeline/", "report/"), COMPUTES_NOT + NO_PROCESSES),
     Rule("launch/", (*RUN, "bench/store/", "checkpoint/", "plan/", "report/"),
@@ -80,9 +85,9 @@ RULES = (
     Rule("launch/control/", (*RUN, "report/", "launch/checkpoints/", "launch/report/operator_table.hpp"),
          COMPUTES_NOT + ("MPI",)),
     Rule("launch/data/", ("base/", "job/", "data/", "gan/pictures/", "launch/process/"), COMPUTES_NOT + NO_PROCESSES),
-    Rule("launch/profile/", (*JOB, "comm/", "data/", "gan/", "launch/data/followed_data.hpp", "launch/model/python_lines.hpp",
-                             "launch/mpirun/", "plan/", "launch/process/", "pipeline/", "worker/"), NO_PROCESSES),
-    Rule("launch/model/", (*JOB, "data/", "gan/", "checkpoint/", "report/", "worker/", "launch/", "run/"), NO_PROCESSES),
+    Rule("launch/profile/", (*JOB, "comm/", "data/", "gan/", "launch/data/followed_data.hpp", "launch/mpirun/", "plan/",
+                             "launch/process/", "pipeline/", "python/open/", "worker/"), NO_PROCESSES),
+    Rule("launch/model/", (*JOB, "data/", "gan/", "checkpoint/", "report/", "python/open/", "worker/", "launch/", "run/"), NO_PROCESSES),
     Rule("launch/model/cuda/", (*JOB, "launch/model/", "worker/cuda/"), ("Protobuf", "gRPC", "MPI", "sockets")),
     Rule("tests/", ("",)),
     Rule("bench/", ("",)),
@@ -106,8 +111,7 @@ STANDARD = re.compile(r"^[a-z_0-9]+$")  # <vector>, <cstdint>
 
 
 def rule_of(path):
-    matching = [rule for rule in RULES if path.startswith(rule.path)]
-    return max(matching, key=lambda rule: len(rule.path)) if matching else None
+    return max((rule for rule in RULES if path.startswith(rule.path)), key=lambda rule: len(rule.path), default=None)
 
 
 def libraries_in(text, patterns):
@@ -155,11 +159,8 @@ class Tree:
 
 
 def route(came_through, name):
-    steps = []
-    while name is not None:
-        steps.append(name)
-        name = came_through[name]
-    return " <- ".join(steps)
+    through = came_through[name]
+    return name if through is None else f"{name} <- {route(came_through, through)}"
 
 
 def check_includes(tree):

@@ -26,7 +26,7 @@ class SlowCoordinator : public ControlChannel {
   void says_nonsense() { to_come_.emplace_back("nonsense"); }
   [[nodiscard]] const std::vector<messages::Envelope>& heard() const { return heard_; }
 
-  void send(std::string bytes) override { heard_.push_back(messages::decode(bytes, 1)); }
+  void send(std::string bytes) override { heard_.push_back(messages::decode(bytes, Rank(1))); }
   std::optional<std::string> try_receive() override {
     return std::exchange(arrived_, std::nullopt);
   }
@@ -56,23 +56,23 @@ TEST(CoordinatorLink, WaitsOnAsLongAsTheCoordinatorShowsThatItLives) {
   const messages::Welcome welcome{.epoch = 5, .run_id = "a run", .incarnation = 4};
   coordinator.says(welcome);
   const auto link = make_coordinator_link(coordinator);
-  EXPECT_EQ(link->join({.rank = 1}, milliseconds(40)), welcome);
+  EXPECT_EQ(link->join({.rank = Rank(1)}, milliseconds(40)), welcome);
 }
 
 TEST(CoordinatorLink, GivesASilentCoordinatorUp) {
   SlowCoordinator coordinator;
   const auto link = make_coordinator_link(coordinator);
-  EXPECT_THROW((void)link->join({.rank = 1}, milliseconds(20)), CommError);
+  EXPECT_THROW((void)link->join({.rank = Rank(1)}, milliseconds(20)), CommError);
 }
 
 TEST(CoordinatorLink, SaysWhichProcessItIsAndWhomItAccuses) {
   SlowCoordinator coordinator;
   coordinator.says(messages::Welcome{});
   const auto link = make_coordinator_link(coordinator);
-  const messages::Hello hello{.rank = 1, .process = own_process(), .shared_memory = 77};
+  const messages::Hello hello{.rank = Rank(1), .process = own_process(), .shared_memory = 77};
   (void)link->join(hello, milliseconds(1000));
   EXPECT_EQ(coordinator.heard().front(), (messages::Envelope{.message = hello}));
-  const messages::Stop stop{.exit_code = 3, .reason = "waited", .accused = 3};
+  const messages::Stop stop{.exit_code = 3, .reason = "waited", .accused = Rank(3)};
   link->stop(stop);
   EXPECT_EQ(std::get<messages::Stop>(coordinator.heard().back().message), stop);
 }
@@ -81,9 +81,9 @@ TEST(CoordinatorLink, NamesTheEpochOfTheWelcomeFromThenOn) {
   SlowCoordinator coordinator;
   coordinator.says(messages::Welcome{.epoch = 5});
   const auto link = make_coordinator_link(coordinator);
-  (void)link->join({.rank = 1}, milliseconds(1000));
+  (void)link->join({.rank = Rank(1)}, milliseconds(1000));
   EXPECT_EQ(coordinator.heard().back().epoch, 0);
-  link->report({.step = 3});
+  link->send(messages::Progress{.step = 3});
   EXPECT_EQ(coordinator.heard().back(),
             (messages::Envelope{.epoch = 5, .message = messages::Progress{.step = 3}}));
 }
@@ -93,7 +93,7 @@ TEST(CoordinatorLink, AnswersAStopWithGoodbye) {
   coordinator.says(messages::Stop{.exit_code = 75, .reason = "no need"});
   const auto link = make_coordinator_link(coordinator);
   try {
-    (void)link->join({.rank = 1}, milliseconds(1000));
+    (void)link->join({.rank = Rank(1)}, milliseconds(1000));
     FAIL() << "it goes on";
   } catch (const StoppedByCoordinator& stopped) {
     EXPECT_EQ(stopped.code(), ExitCode::kPreempted);

@@ -96,7 +96,7 @@ TEST(Lifeline, PassesByAnAddressThatNeverAnswers) {
   Welcoming coordinator;
   const SilentAddress silent("127.0.0.2", coordinator.port());
   coordinator.expect();
-  Lifeline lifeline(coordinator.address("127.0.0.2,127.0.0.1"), 3, kLimit, ignore);
+  Lifeline lifeline(coordinator.address("127.0.0.2,127.0.0.1"), Rank(3), kLimit, ignore);
   lifeline.expect_close();
   EXPECT_EQ(coordinator.next().second, "gangway secret 3\n");
 }
@@ -104,7 +104,7 @@ TEST(Lifeline, PassesByAnAddressThatNeverAnswers) {
 TEST(Lifeline, WaitsUntilTheCoordinatorHasClosedIt) {
   Welcoming coordinator;
   coordinator.expect();
-  Lifeline lifeline(coordinator.address(), 3, kLimit, ignore);
+  Lifeline lifeline(coordinator.address(), Rank(3), kLimit, ignore);
   FileDescriptor accepted = coordinator.next().first;
   lifeline.expect_close();
   EXPECT_FALSE(lifeline.wait_closed(milliseconds(10)));
@@ -118,7 +118,7 @@ TEST(Lifeline, SaysWhetherMemoryIsToBeKeptOnTheDisk) {
     std::promise<std::optional<bool>> told;
     coordinator.expect();
     const Lifeline lifeline(
-        coordinator.address(), 3, kLimit,
+        coordinator.address(), Rank(3), kLimit,
         [&](const std::string& /*reason*/, std::optional<bool> keep) { told.set_value(keep); });
     FileDescriptor accepted = coordinator.next().first;
     (void)::send(accepted.get(), farewell.data(), farewell.size(), MSG_NOSIGNAL);
@@ -137,8 +137,8 @@ TEST(Lifeline, NamesWhatIsWrongWithEveryAddress) {
     port = port_of(gone);
   }
   try {
-    const Lifeline lifeline({.hosts = "127.0.0.1,nowhere", .port = port, .token = "secret"}, 3,
-                            milliseconds(400), ignore);
+    const Lifeline lifeline({.hosts = "127.0.0.1,nowhere", .port = port, .token = "secret"},
+                            Rank(3), milliseconds(400), ignore);
     FAIL() << "connected to nobody";
   } catch (const EnvironmentError& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("(127.0.0.1: Connection refused, nowhere: "));

@@ -86,7 +86,9 @@ const messages::Begin kOnTwoHosts{
     .attempt = 1,
     .step = kSavedStep,
     .snapshot = messages::WholeSnapshot{.id = {.step = kSavedStep, .num_workers = 3},
-                                        .holders = {{0, 2}, {1, 3}, {0, 2}}}};
+                                        .holders = {{WorkerIndex(0), WorkerIndex(2)},
+                                                    {WorkerIndex(1), WorkerIndex(3)},
+                                                    {WorkerIndex(0), WorkerIndex(2)}}}};
 
 TEST_F(SnapshotLoaderTest, GoesOnFromSnapshotsInTheMemoryOfSeveralHosts) {
   take_on_two_hosts(folder("a"));
@@ -119,7 +121,7 @@ TEST_F(SnapshotLoaderTest, NamesThePartThatIsDamagedAndWhoHoldsItThenBeginsAnew)
       EXPECT_EQ(me % 2, 0) << "on the other host nothing is damaged";
       EXPECT_EQ(failure.attempt, 1);
       EXPECT_EQ(failure.part, 2);
-      EXPECT_EQ(failure.holder, me);
+      EXPECT_EQ(failure.holder, WorkerIndex(me));
       EXPECT_NE(failure.reason.find("is not what its hash says"), std::string::npos);
     }
     EXPECT_TRUE(me != 0 || !link.failures.empty()) << "it serves the workers of the other host";

@@ -168,10 +168,10 @@ class ScriptedLink final : public StateLink {
     }
     return next();
   }
-  void loading(const messages::Loading&) override {}
-  void checkpoint_part(const messages::CheckpointPart& part) override {
-    if (!part.under_way) {
-      parts.push_back(part);
+  void send(const messages::Message& message) override {
+    const auto* part = std::get_if<messages::CheckpointPart>(&message);
+    if (part != nullptr && !part->under_way) {
+      parts.push_back(*part);
     }
   }
 
@@ -216,8 +216,8 @@ inline StateSetup state_setup(const Start& start, const fs::path& shared_memory,
 
 /// All parts of `num_parts` lie on the host of all of `num_workers`.
 inline messages::WholeSnapshot held_by_all(int num_parts, int num_workers) {
-  std::vector<int> all(static_cast<std::size_t>(num_workers));
-  std::iota(all.begin(), all.end(), 0);
+  std::vector<WorkerIndex> all(static_cast<std::size_t>(num_workers));
+  std::iota(all.begin(), all.end(), WorkerIndex(0));
   return {.id = {.step = kSavedStep, .num_workers = num_parts},
           .holders = std::vector(static_cast<std::size_t>(num_parts), all)};
 }

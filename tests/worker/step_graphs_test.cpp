@@ -19,10 +19,10 @@
 #include <torch/version.h>
 
 #include "base/errors.hpp"
-#include "gan/python/python_library.hpp"
-#include "gan/python/python_step.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "job/estimate/device_estimate.hpp"
+#include "python/open/python_library.hpp"
+#include "python/open/python_step.hpp"
 #include "tests/fidelity/beside_one_worker.hpp"
 #include "tests/fidelity/computing_recorder.hpp"
 
@@ -327,7 +327,7 @@ class OwnStepGraphs : public StepGraphs {
     job.training.step = name("Step");
     job.layout.python = ".venv";
     ++number;
-    gan::open_python(job, job.layout, [](const std::string&) {});
+    python::open_python(job, job.layout, [](const std::string&) {});
     return job;
   }
 };

@@ -172,11 +172,12 @@ TEST_P(UpdateAuditOf, CatchesAFlippedBitInTheOptimisersResult) {
   corruption.arena = arenas[GetParam()];
   corruption.element = chosen.range.begin + 3;
   update(step);
-  EXPECT_THAT(verdict(),
-              AllOf(HasSubstr("step " + std::to_string(step) + ": rank " +
-                              std::to_string(comm::rank_of(chosen.owner)) + " updated 'generator/"),
-                    HasSubstr(names[GetParam()]),
-                    HasSubstr("than rank " + std::to_string(comm::rank_of(chosen.auditor)))));
+  EXPECT_THAT(
+      verdict(),
+      AllOf(HasSubstr("step " + std::to_string(step) + ": rank " +
+                      fmt::to_string(rank_of(WorkerIndex(chosen.owner))) + " updated 'generator/"),
+            HasSubstr(names[GetParam()]),
+            HasSubstr("than rank " + fmt::to_string(rank_of(WorkerIndex(chosen.auditor))))));
 }
 
 INSTANTIATE_TEST_SUITE_P(EachPart, UpdateAuditOf, ::testing::Values(0U, 1U, 2U, 3U));
@@ -196,7 +197,9 @@ TEST_F(UpdateAuditTest, CatchesARateThatIsNotTheAuditors) {
 }
 
 TEST_F(UpdateAuditTest, NamesASilentOwner) {
-  const auto rank = [](int worker) { return "rank " + std::to_string(comm::rank_of(worker)); };
+  const auto rank = [](int worker) {
+    return "rank " + fmt::to_string(rank_of(WorkerIndex(worker)));
+  };
   hub().inject(
       [](int, int, comm::MessageTag) { return comm::LoopbackHub::MessageFault{.lost = true}; });
   update(0);

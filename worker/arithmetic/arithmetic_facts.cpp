@@ -23,7 +23,7 @@
 #include <xmmintrin.h>
 #endif
 
-#include "job/modules/python_home.hpp"
+#include "python/read/python_home.hpp"
 
 namespace gangway::worker {
 namespace {

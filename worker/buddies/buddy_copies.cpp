@@ -88,9 +88,10 @@ void BuddyCopies::finish() {
       if (advance(/*is_quiet=*/true)) {
         deadline = comm::Deadline(setup_.timeout);
       } else if (deadline.expired()) {
+        const WorkerIndex buddy = setup_.transport.number_of(setup_.buddy);
         throw comm::PeerError(
-            setup_.buddy, comm::silence_text(setup_.transport.worker(), deadline.allowed_seconds(),
-                                             setup_.buddy, "the end of the snapshots' copies"));
+            buddy, comm::silence_text(setup_.transport.own_number(), deadline.allowed_seconds(),
+                                      buddy, "the end of the snapshots' copies"));
       } else {
         setup_.transport.idle();
       }

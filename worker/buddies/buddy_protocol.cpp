@@ -160,7 +160,7 @@ bool CopySender::take_answer() {
     say_(
         fmt::format("the copy of the snapshot of step {} arrived damaged at rank {}: refused, "
                     "and sent again",
-                    step, comm::rank_of(buddy_)));
+                    step, rank_of(transport_.number_of(buddy_))));
     restart();
     return true;
   }
@@ -171,7 +171,7 @@ bool CopySender::take_answer() {
     return true;
   }
   say_(fmt::format("the snapshot of step {} is not copied to rank {}: {}", step,
-                   comm::rank_of(buddy_),
+                   rank_of(transport_.number_of(buddy_)),
                    answer_.kind == CopyAnswer::kDamaged
                        ? fmt::format("it arrived damaged {} times; test the network and the "
                                      "memory of its host",
@@ -233,13 +233,13 @@ void CopyReceiver::take_header() {
       throw CommError(
           fmt::format("rank {} sent no part of a snapshot: start all ranks from one "
                       "build",
-                      comm::rank_of(owner_)));
+                      rank_of(transport_.number_of(owner_))));
   }
   if (header_.bytes > buffer_.size()) {
     throw CommError(
         fmt::format("rank {} announced {} bytes of a snapshot at once: start all "
                     "ranks from one build",
-                    comm::rank_of(owner_), header_.bytes));
+                    rank_of(transport_.number_of(owner_)), header_.bytes));
   }
   if (header_.bytes == 0) {
     take_bytes();

@@ -36,13 +36,14 @@ struct CudaExchangeSetup {
   std::function<void()> wait_for_launches = {};
 };
 
-class CudaExchange final : public NetworkExchange {
+class CudaExchange final : public NetworkExchange, public RecordedExchange {
  public:
   explicit CudaExchange(const CudaExchangeSetup& setup);
   ~CudaExchange() override;
   CudaExchange(const CudaExchange&) = delete;
   CudaExchange& operator=(const CudaExchange&) = delete;
 
+  [[nodiscard]] RecordedExchange* recorded() override { return this; }
   /// Shows `watcher` what it wishes for, some time after the update.
   void show_updates_to(UpdateWatcher& watcher) override { shown_.show_to(watcher); }
   void await_shown() override;

@@ -82,7 +82,7 @@ at::Tensor NcclCarrier::receive(int peer, const comm::TensorKey& key) {
       throw InvariantError(fmt::format(
           "rank {} has sent all that it should, and not {} of step {}, phase {}, micro-batch {}; "
           "please report this",
-          comm::rank_of(peer), key.is_gradient != 0 ? "a gradient" : "a tensor", key.step,
+          rank_of(WorkerIndex(peer)), key.is_gradient != 0 ? "a gradient" : "a tensor", key.step,
           key.phase, key.microbatch));
     }
     ask_for_next(peer, key.step, incoming);
@@ -124,7 +124,7 @@ void NcclCarrier::ask_for_next(int peer, std::int64_t step, Incoming& incoming) 
   }
   if (!incoming.coming.emplace(notice.key, std::move(one)).second) {
     throw InvariantError(
-        fmt::format("rank {} sent a tensor twice; please report this", comm::rank_of(peer)));
+        fmt::format("rank {} sent a tensor twice; please report this", rank_of(WorkerIndex(peer))));
   }
 }
 

@@ -42,11 +42,9 @@ class ChannelLink : public CoordinatorLink {
     return receive<messages::Begin>(limit, "the state to begin with");
   }
 
-  void loading(const messages::Loading& loading) override { send(loading); }
-  void ready(const messages::Ready& ready) override { send(ready); }
-  void report(const messages::Progress& progress) override { send(progress); }
-  void checkpoint_part(const messages::CheckpointPart& part) override { send(part); }
-  void picture(const messages::Picture& picture) override { send(picture); }
+  void send(const messages::Message& message) override {
+    channel_.send(messages::encode({.epoch = epoch_, .message = message}));
+  }
 
   messages::Lease next_lease(milliseconds limit) override {
     return receive<messages::Lease>(limit, "a lease");
@@ -67,10 +65,6 @@ class ChannelLink : public CoordinatorLink {
   }
 
  private:
-  void send(const messages::Message& message) {
-    channel_.send(messages::encode({.epoch = epoch_, .message = message}));
-  }
-
   /// Returns the next message, within `limit`.
   messages::Message next(milliseconds limit, const char* what) {
     const auto end = steady_clock::now() + limit;
@@ -84,7 +78,7 @@ class ChannelLink : public CoordinatorLink {
       (void)channel_.wait(left);  // the loop checks for itself
       bytes = channel_.try_receive();
     }
-    return messages::decode(*bytes, /*sender=*/0).message;
+    return messages::decode(*bytes, /*sender=*/Rank(0)).message;
   }
 
   /// Returns the next message, which must be of this kind, within `limit` of the last sign of life.
@@ -109,7 +103,7 @@ class ChannelLink : public CoordinatorLink {
 
   ControlChannel& channel_;
   std::int64_t epoch_ = 0;
-  int rank_ = 0;
+  Rank rank_;
 };
 
 }  // namespace

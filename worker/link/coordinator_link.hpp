@@ -3,8 +3,8 @@
 // the training session (compute thread) and the checkpoint writer (its thread); tests use a fake.
 //
 // Order of calls: join, connect the lifeline (worker/link/lifeline.hpp), ask_begin (again if its
-// answer cannot be loaded), ready, next_lease until a lease says `last`, goodbye. After the steps
-// of a lease come its pictures, then its checkpoint.
+// answer cannot be loaded), send Ready, next_lease until a lease says `last`, goodbye. After the
+// steps of a lease come its pictures, then its checkpoint.
 #pragma once
 
 #include <chrono>
@@ -30,8 +30,8 @@ class StoppedByCoordinator : public Error {
   bool keep_;
 };
 
-/// Exchanges messages with the coordinator. Threads: `checkpoint_part`, `picture`, `report` and
-/// `stop` from any thread, the rest from the compute thread.
+/// Exchanges messages with the coordinator. Threads: `send` and `stop` from any thread, the rest
+/// from the compute thread.
 class CoordinatorLink : public StateLink {
  public:
   /// Sends Hello and waits for the Welcome.
@@ -39,18 +39,9 @@ class CoordinatorLink : public StateLink {
   [[nodiscard]] virtual messages::Welcome join(const messages::Hello& hello,
                                                std::chrono::milliseconds limit) = 0;
 
-  /// Reports that setup is done and the lifeline stands: leases may flow. Never waits.
-  virtual void ready(const messages::Ready& ready) = 0;
-
   /// Returns the next lease. The coordinator grants one lease ahead, so it has normally arrived.
   /// @throws StoppedByCoordinator; CommError when `limit` passes.
   [[nodiscard]] virtual messages::Lease next_lease(std::chrono::milliseconds limit) = 0;
-
-  /// Reports a finished step. Never waits.
-  virtual void report(const messages::Progress& progress) = 0;
-
-  /// Reports a written picture. Never waits.
-  virtual void picture(const messages::Picture& picture) = 0;
 
   /// Reports that this worker cannot go on. Waits at most a second for the message to leave; the
   /// caller then ends the process.

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::array kFarewells{kAbandon, kAbandonAsIs, '\0'};
 
-FileDescriptor connected(const GreetingAddress& address, int rank,
+FileDescriptor connected(const GreetingAddress& address, Rank rank,
                          std::chrono::milliseconds limit) {
   FileDescriptor socket =
       connect_and_greet(address, {.rank = rank}, limit, "the coordinator's lifeline");
@@ -36,7 +36,7 @@ FileDescriptor connected(const GreetingAddress& address, int rank,
 
 }  // namespace
 
-Lifeline::Lifeline(const GreetingAddress& address, int rank, std::chrono::milliseconds limit,
+Lifeline::Lifeline(const GreetingAddress& address, Rank rank, std::chrono::milliseconds limit,
                    OnAbandoned on_abandoned, Beat beat)
     : on_abandoned_(std::move(on_abandoned)),
       beat_(std::move(beat)),

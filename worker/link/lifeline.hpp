@@ -32,7 +32,7 @@ class Lifeline {
 
   /// @throws EnvironmentError as connect_and_greet
   Lifeline(
-      const GreetingAddress& address, int rank, std::chrono::milliseconds limit,
+      const GreetingAddress& address, Rank rank, std::chrono::milliseconds limit,
       OnAbandoned on_abandoned, Beat beat = [] { return kHeartbeat; });
   ~Lifeline();
   Lifeline(const Lifeline&) = delete;

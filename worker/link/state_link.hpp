@@ -26,11 +26,9 @@ class StateLink {
   [[nodiscard]] virtual messages::Begin ask_another(
       const std::optional<messages::Unloadable>& failure, std::chrono::milliseconds limit) = 0;
 
-  /// Reports how much of its state this worker has read. Never waits. Compute thread.
-  virtual void loading(const messages::Loading& loading) = 0;
-
-  /// Reports that this worker's checkpoint file is durable, or failed. Never waits. Any thread.
-  virtual void checkpoint_part(const messages::CheckpointPart& part) = 0;
+  /// Sends a message that has no answer: Loading, Ready, Progress, CheckpointPart or Picture. Never
+  /// waits. Any thread.
+  virtual void send(const messages::Message& message) = 0;
 };
 
 }  // namespace gangway::worker

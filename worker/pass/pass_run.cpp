@@ -8,8 +8,7 @@
 #include "gan/grown_pictures.hpp"
 #include "gan/losses/joins.hpp"
 #include "gan/precision.hpp"
-#include "gan/python/called_network.hpp"
-#include "gan/python/process_generator.hpp"
+#include "python/open/process_generator.hpp"
 #include "worker/pass/draws.hpp"
 
 namespace gangway::worker {
@@ -46,7 +45,7 @@ PassRun::PassRun(PassRunSetup setup)
       works_(setup_.phases, setup_.shares),
       style_(style_picture(setup_.job, setup_.device)) {
   if (setup_.job.training.step.is_python()) {
-    own_step_ = gan::make_python_step(setup_.job, setup_.networks);
+    own_step_ = python::make_python_step(setup_.job, setup_.networks);
   }
   for (const Phase& phase : setup_.phases) {
     for (const Pass& pass : phase.passes) {
@@ -78,7 +77,7 @@ void PassRun::begin_step(std::int64_t step, std::optional<std::uint64_t> seed) {
 
 void PassRun::seed_call(const Instruction& at) const {
   const RandomKey key = context(at, at.network, nullptr, 0).key;
-  const gan::SeededGenerator seeded(setup_.device, gan::seed_of_call(key));
+  const python::SeededGenerator seeded(setup_.device, python::seed_of_call(key));
 }
 
 void PassRun::restart_step() {
@@ -159,7 +158,7 @@ gan::NamedTensors PassRun::batch_of(const Application& application) {
 }
 
 at::Tensor PassRun::called(const Application& application) {
-  gan::PythonStep::Made made =
+  python::PythonStep::Made made =
       own_step_->call({.method = application.method,
                        .batch = batch_of(application),
                        .key = context(work_->at, application.network, nullptr, 0).key,

@@ -15,12 +15,12 @@
 #include "gan/library/library_losses.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/network.hpp"
-#include "gan/python/python_step.hpp"
 #include "job/blocks/progressive/growth.hpp"
 #include "job/models/network_id.hpp"
 #include "job/spec.hpp"
 #include "pipeline/phases.hpp"
 #include "pipeline/schedule.hpp"
+#include "python/open/python_step.hpp"
 #include "worker/pass/pass_work.hpp"
 #include "worker/pass/real_batches.hpp"
 #include "worker/pass/remote_tensors.hpp"
@@ -59,7 +59,7 @@ class PassRun {
   void begin_step(std::int64_t step, std::optional<std::uint64_t> seed = {});
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
   /// Returns the job's own step; null: it has none.
-  [[nodiscard]] gan::PythonStep* own_step() { return own_step_.get(); }
+  [[nodiscard]] python::PythonStep* own_step() { return own_step_.get(); }
   /// Seeds LibTorch's generator for the kForward call `at` in this step, also if the call was
   /// recorded in another step. @pre the job has a step of its own
   void seed_call(const pipeline::Instruction& at) const;
@@ -218,7 +218,7 @@ class PassRun {
   PassRunSetup setup_;
   std::map<std::string, gan::LossFunction> losses_;  // by its name in the recipe
   gan::Augmentation augmentation_;
-  std::unique_ptr<gan::PythonStep> own_step_;  // null: the job has none
+  std::unique_ptr<python::PythonStep> own_step_;  // null: the job has none
   std::int64_t step_ = 0;
   std::uint64_t seed_ = 0;
   double growth_ = kFullyGrown;  // of the networks, in this step

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "gan/python/step_batch.hpp"
+#include "gan/evaluation/step_batch.hpp"
 #include "job/families/families.hpp"
 #include "worker/trace/step_clock.hpp"
 

@@ -54,7 +54,7 @@ messages::Begin load(const StateSetup& setup, const StateLoad& load, const Snaps
 BegunState begin_state(const StateSetup& setup) {
   const StateLoad state_load{setup.networks, setup.transport, setup.lane, setup.timeout,
                              [&](std::uint64_t bytes, std::uint64_t total) {
-                               setup.link.loading({.bytes = bytes, .total = total});
+                               setup.link.send(messages::Loading{.bytes = bytes, .total = total});
                              }};
   BegunState begun{.begin = {},
                    .store = {checkpoint::snapshot_folders(setup.run_directory, setup.shared_memory),

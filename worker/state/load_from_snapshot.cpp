@@ -180,7 +180,7 @@ class SnapshotLoader final : public comm::StreamEnds {
       throw CommError(
           fmt::format("rank {} sent state that was not asked for: start all ranks "
                       "from one build",
-                      comm::rank_of(peer)));
+                      rank_of(WorkerIndex(peer))));
     }
     return memory;
   }
@@ -194,7 +194,7 @@ class SnapshotLoader final : public comm::StreamEnds {
     filled_ += memory.size();
     if (hash_bytes(memory) != PieceHash{words[kHashLow], words[kHashHigh]}) {
       fail(fmt::format("'{}' of the snapshot arrived damaged from rank {}",
-                       own_.list[words[kWish]].piece.name, comm::rank_of(peer)),
+                       own_.list[words[kWish]].piece.name, rank_of(WorkerIndex(peer))),
            static_cast<int>(words[kPart]), peer);
     }
   }
@@ -202,8 +202,9 @@ class SnapshotLoader final : public comm::StreamEnds {
  private:
   /// Returns the worker that sends `part` to `worker`: itself if its host has the part.
   [[nodiscard]] int server(int part, int worker) const {
-    const std::vector<int>& holders = holders_[static_cast<std::size_t>(part)];
-    return std::ranges::find(holders, worker) != holders.end() ? worker : holders.front();
+    const std::vector<WorkerIndex>& holders = holders_[static_cast<std::size_t>(part)];
+    const bool is_here = std::ranges::find(holders, WorkerIndex(worker)) != holders.end();
+    return is_here ? worker : holders.front().value();
   }
   [[nodiscard]] bool serves(int server_worker, int worker) const {
     for (int part = 0; part < static_cast<int>(holders_.size()); ++part) {
@@ -268,7 +269,7 @@ class SnapshotLoader final : public comm::StreamEnds {
   std::optional<std::span<const std::byte>> bytes_of(const Overlap& overlap) {
     HeldPart& held = parts_[static_cast<std::size_t>(overlap.part)];
     if (held.is_empty()) {
-      fail(fmt::format("the part of worker {} is gone from this host's memory", overlap.part),
+      fail(fmt::format("rank {}'s part is gone from this host", comm::rank_of(overlap.part)),
            overlap.part, own_worker_);
       return std::nullopt;
     }
@@ -299,7 +300,8 @@ class SnapshotLoader final : public comm::StreamEnds {
 
   void fail(const std::string& reason, int part, int holder) {
     if (!failure_) {
-      failure_ = messages::Unloadable{.reason = reason, .part = part, .holder = holder};
+      failure_ =
+          messages::Unloadable{.reason = reason, .part = part, .holder = WorkerIndex(holder)};
     }
   }
 
@@ -316,7 +318,7 @@ class SnapshotLoader final : public comm::StreamEnds {
 
   const StateLoad& load_;
   int own_worker_;
-  const std::vector<std::vector<int>>& holders_;  // by part
+  const std::vector<std::vector<WorkerIndex>>& holders_;  // by part
   Wishes own_;
   std::vector<HeldPart> parts_;
   std::map<int, std::vector<Overlap>> outgoing_;  // by peer; the next one last

@@ -93,13 +93,12 @@ SnapshotService::SnapshotService(StateSetup setup, const BegunState& begun, Room
     : setup_(std::move(setup)),
       store_(begun.store),
       memory_(room.place, std::move(room.pieces), num_slots(setup_.options)),
-      writer_(
-          {.identity = {.epoch = setup_.transport.epoch(),
-                        .worker = setup_.transport.worker(),
-                        .num_workers = setup_.transport.num_workers()},
-           .memory = memory_,
-           .report = [&link = setup_.link](
-                         const messages::CheckpointPart& part) { link.checkpoint_part(part); }}),
+      writer_({.identity = {.epoch = setup_.transport.epoch(),
+                            .worker = setup_.transport.worker(),
+                            .num_workers = setup_.transport.num_workers()},
+               .memory = memory_,
+               .report = [&link = setup_.link](
+                             const messages::CheckpointPart& part) { link.send(part); }}),
       taker_({.networks = setup_.networks,
               .worker = setup_.transport.worker(),
               .num_workers = setup_.transport.num_workers(),

@@ -9,21 +9,13 @@ namespace gangway::worker {
 
 class AbsentExchange final : public NetworkExchange {
  public:
+  [[nodiscard]] RecordedExchange* recorded() override { return nullptr; }
   void show_updates_to(UpdateWatcher& /*watcher*/) override {}
   void open_leaf() override { fail(); }
   void close_leaf(int /*microbatch*/) override { fail(); }
-  void restart_leaves() override {}
-  [[nodiscard]] at::Tensor gradient_sums() override { fail(); }
   void open(int /*phase*/, const UpdatePlan& /*plan*/) override { fail(); }
   [[nodiscard]] bool is_open() const override { return false; }
   void arm() override { fail(); }
-  void rehearse() override { fail(); }
-  [[nodiscard]] std::vector<std::size_t> rehearsed() override { fail(); }
-  [[nodiscard]] bool completes(const std::vector<std::size_t>& /*buckets*/,
-                               const std::function<void()>& /*replay*/) override {
-    fail();
-  }
-  void send_replayed(const std::vector<std::size_t>& /*buckets*/) override { fail(); }
   void complete_block(std::size_t /*block*/) override { fail(); }
   void reduce() override { fail(); }
   void await() override {}

@@ -20,7 +20,7 @@ struct CpuExchangeSetup {
   WireFormat wire = WireFormat::kFp32;  ///< number format of what travels between hosts
 };
 
-class CpuExchange final : public NetworkExchange {
+class CpuExchange final : public NetworkExchange, public RecordedExchange {
  public:
   /// @param partials  of this worker, in the memory of its host
   CpuExchange(const CpuExchangeSetup& setup, comm::PartialStack partials);
@@ -28,6 +28,7 @@ class CpuExchange final : public NetworkExchange {
   CpuExchange(const CpuExchange&) = delete;
   CpuExchange& operator=(const CpuExchange&) = delete;
 
+  [[nodiscard]] RecordedExchange* recorded() override { return this; }
   void show_updates_to(UpdateWatcher& watcher) override { updater_.show_to(watcher); }
   void open_leaf() override { state_.bind_gradients(partials_.open_leaf()); }
   void close_leaf(int microbatch) override { partials_.push(microbatch); }

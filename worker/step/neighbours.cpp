@@ -43,7 +43,7 @@ std::vector<int> sharing(TransportKind transport, const std::vector<int>& machin
     throw ConfigError(fmt::format(
         "layout.transport: {}, but rank {} shares no memory with rank 1 (another host or "
         "container); use hierarchical, mpi or auto",
-        traits.name, comm::rank_of(static_cast<int>(elsewhere - machines.begin()))));
+        traits.name, rank_of(WorkerIndex(static_cast<int>(elsewhere - machines.begin())))));
   }
   return machines;
 }

@@ -57,9 +57,32 @@ struct Exposure {
   std::vector<double> by_bucket;  ///< share during which each bucket was the last
 };
 
+/// The exchange's side of recorded steps (worker/step/step_graphs.hpp).
+class RecordedExchange {
+ public:
+  virtual ~RecordedExchange() = default;
+  /// Drops the leaves since the last exchange, so that the step can begin again.
+  virtual void restart_leaves() = 0;
+  /// Returns the memory of all leaves and their sums, on the network's device.
+  [[nodiscard]] virtual at::Tensor gradient_sums() = 0;
+  /// Like NetworkExchange::arm(), for a recorded or compared backward: nothing travels.
+  virtual void rehearse() = 0;
+  /// Ends a rehearsed backward. Returns the buckets that it completed.
+  [[nodiscard]] virtual std::vector<std::size_t> rehearsed() = 0;
+  /// Runs `replay` of a recording. Returns whether each of these buckets already had its
+  /// final sums at the moment when the recording marked it complete. Waits for the device.
+  /// @pre nothing is open, and other numbers were put there
+  [[nodiscard]] virtual bool completes(const std::vector<std::size_t>& buckets,
+                                       const std::function<void()>& replay) = 0;
+  /// Call after a graph is launched: each of these buckets travels when complete on the device.
+  virtual void send_replayed(const std::vector<std::size_t>& buckets) = 0;
+};
+
 class NetworkExchange {
  public:
   virtual ~NetworkExchange() = default;
+  /// Returns its side of recorded steps; null: this worker does not hold the network.
+  [[nodiscard]] virtual RecordedExchange* recorded() = 0;
   /// Adds `watcher`, which sees all updates and outlives this. @pre nothing is open
   virtual void show_updates_to(UpdateWatcher& watcher) = 0;
   /// Waits until watchers have seen what they wished of awaited updates; a device shows them late.
@@ -72,26 +95,11 @@ class NetworkExchange {
 
   virtual void open_leaf() = 0;
   virtual void close_leaf(int microbatch) = 0;
-  /// Drops the leaves since the last exchange, so that the step can begin again.
-  virtual void restart_leaves() = 0;
-  /// Returns the memory of all leaves and their sums, on the network's device.
-  [[nodiscard]] virtual at::Tensor gradient_sums() = 0;
   /// Begins the exchange of `phase`. @pre the previous one was awaited
   virtual void open(int phase, const UpdatePlan& plan) = 0;
   [[nodiscard]] virtual bool is_open() const = 0;
   /// Call before the last backward of a phase, whose completed buckets travel at once. @pre open
   virtual void arm() = 0;
-  /// Like arm(), for a recorded or compared backward: nothing travels.
-  virtual void rehearse() = 0;
-  /// Ends a rehearsed backward. Returns the buckets that it completed.
-  [[nodiscard]] virtual std::vector<std::size_t> rehearsed() = 0;
-  /// Runs `replay` of a recording. Returns whether each of these buckets already had its
-  /// final sums at the moment when the recording marked it complete. Waits for the device.
-  /// @pre nothing is open, and other numbers were put there
-  [[nodiscard]] virtual bool completes(const std::vector<std::size_t>& buckets,
-                                       const std::function<void()>& replay) = 0;
-  /// Call after a graph is launched: each of these buckets travels when complete on the device.
-  virtual void send_replayed(const std::vector<std::size_t>& buckets) = 0;
   /// Reports that a block's gradients, not accumulated by autograd, are complete.
   virtual void complete_block(std::size_t block) = 0;
   /// Reports that all gradients are complete: the remaining buckets travel now. @pre open

@@ -15,9 +15,9 @@
 #include "data/permutation.hpp"
 #include "gan/evaluation/generate.hpp"
 #include "gan/evaluation/picture_batch.hpp"
+#include "gan/evaluation/step_batch.hpp"
 #include "gan/evaluation/translate.hpp"
 #include "gan/pictures/png.hpp"
-#include "gan/python/step_batch.hpp"
 #include "job/families/families.hpp"
 
 namespace gangway::worker {
@@ -92,7 +92,7 @@ comm::Arena& SamplePictures::gathered(NetworkId network) {
 
 void SamplePictures::write_own(const std::string& file) {
   std::function<void()> draw = [&] {
-    const gan::PythonStep::Shown shown = setup_.own_step->show(
+    const python::PythonStep::Shown shown = setup_.own_step->show(
         gan::step_batch(setup_.job, setup_.dataset, 0, std::int64_t{setup_.grid} * setup_.grid));
     const std::filesystem::path path = setup_.run_directory / file;
     const std::filesystem::path sounds = std::filesystem::path(path).replace_extension(".wav");

@@ -9,7 +9,7 @@
 #include "comm/lane.hpp"
 #include "comm/transport/transport.hpp"
 #include "data/dataset.hpp"
-#include "gan/python/python_step.hpp"
+#include "python/open/python_step.hpp"
 #include "worker/state/network_state.hpp"
 
 namespace gangway::worker {
@@ -21,7 +21,7 @@ struct SamplePicturesSetup {
   NetworkId network;  ///< makes the pictures
   PerNetwork<NetworkState*> states;
   /// The user's step, which makes pictures with all networks instead; null: not used.
-  gan::PythonStep* own_step = nullptr;
+  python::PythonStep* own_step = nullptr;
   int drawer = 0;  ///< draws generated ones: first worker with the network
   comm::Transport& transport;
   comm::Lane& lane;

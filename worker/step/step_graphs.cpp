@@ -7,6 +7,7 @@
 #include <exception>
 #include <limits>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -16,8 +17,6 @@
 #include "job/estimate/device_estimate.hpp"
 #include "job/families/families.hpp"
 #include "job/layout/layout.hpp"
-#include "pipeline/unarmed.hpp"
-#include "worker/trace/nvtx_range.hpp"
 #include "worker/trace/step_clock.hpp"
 
 namespace gangway::worker {
@@ -35,35 +34,32 @@ constexpr std::size_t kMostLists = 8;
 /// missing from a graph leaves NaNs.
 constexpr double kToleranceOfInexactSteps = 0.1;
 
-bool is_of_an_exchange(Operation operation) {
-  return operation == Operation::kReduce || operation == Operation::kAwait;
+/// Returns the kArm of the exchange that begins in `stretch`; null: none does.
+const Instruction* arm_of(const std::vector<Instruction>& stretch) {
+  const auto arm = std::ranges::find(stretch, Operation::kArm, &Instruction::operation);
+  return arm == stretch.end() ? nullptr : &*arm;
+}
+
+/// Adds the networks whose gradients `stretch` adds up.
+void add_summed_in(const std::vector<Instruction>& stretch, std::set<NetworkId>& networks) {
+  for (const Instruction& instruction : stretch) {
+    if (instruction.operation == Operation::kOpenLeaf) {
+      networks.insert(instruction.network);
+    }
+  }
 }
 
 }  // namespace
 
 StepGraphs::StepGraphs(StepGraphsSetup setup)
     : setup_(std::move(setup)),
-      branches_(setup_.execution.cuda_graph == GraphChoice::kBranches &&
-                        setup_.operations.own_step() == nullptr
+      branches_(setup_.execution.cuda_graph == GraphChoice::kBranches && !has_own_step()
                     ? std::min(kMostBranches, setup_.local.size())
                     : 1),
-      overlaps_(setup_.execution.cuda_graph == GraphChoice::kOverlap &&
-                setup_.operations.own_step() == nullptr) {
+      overlaps_(setup_.execution.cuda_graph == GraphChoice::kOverlap && !has_own_step()) {
   if (branches_ > 1) {
     setup_.operations.prepare_beside(static_cast<std::size_t>(branches_));
   }
-}
-
-std::set<NetworkId> StepGraphs::summed_in(std::span<const Part> parts) {
-  std::set<NetworkId> networks;
-  for (const Part& part : parts) {
-    for (const Instruction& instruction : part.instructions) {
-      if (instruction.operation == Operation::kOpenLeaf) {
-        networks.insert(instruction.network);
-      }
-    }
-  }
-  return networks;
 }
 
 bool agree(const at::Tensor& plain, const at::Tensor& replayed, double tolerance) {
@@ -75,7 +71,7 @@ bool agree(const at::Tensor& plain, const at::Tensor& replayed, double tolerance
   return norm(replayed - plain) <= tolerance * norm(plain);
 }
 
-void StepGraphs::perform(const std::vector<Instruction>& schedule, pipeline::Operations& marked) {
+void StepGraphs::run(const std::vector<Instruction>& schedule, pipeline::Operations& marked) {
   Known* const known = is_off_ ? nullptr : known_as(schedule);
   if (known != nullptr && known->is_proven && !is_proven_anew()) {
     return replay(*known, marked);
@@ -100,74 +96,73 @@ StepGraphs::Known* StepGraphs::known_as(const std::vector<Instruction>& schedule
   return &known_.emplace_back(Known{.schedule = schedule});
 }
 
-std::vector<StepGraphs::Part> StepGraphs::parts_of(const std::vector<Instruction>& schedule) const {
-  std::vector<Part> parts;
-  for (const Instruction& instruction :
-       pipeline::unarmed(schedule, overlaps_ ? pipeline::Armed::kAlone : pipeline::Armed::kNone)) {
-    const bool is_recorded = !is_of_an_exchange(instruction.operation);
-    const bool is_call =
-        instruction.operation == Operation::kForward && setup_.operations.own_step() != nullptr;
-    if (parts.empty() || !is_recorded || is_call || !parts.back().is_recorded) {
-      parts.push_back({.is_recorded = is_recorded, .is_call = is_call});
-    }
-    parts.back().instructions.push_back(instruction);
-    if (instruction.operation == Operation::kArm) {
-      parts.back().begun = Begun{.arm = instruction};
-    }
+void StepGraphs::seed_call(const Stretch& stretch) const {
+  if (has_own_step() && stretch.front().operation == Operation::kForward) {
+    setup_.operations.pass().seed_call(stretch.front());
   }
-  return parts;
 }
 
 void StepGraphs::record(Known& known) {
-  known.parts = parts_of(known.schedule);
+  known.lowered = pipeline::recorded(
+      known.schedule, overlaps_ ? pipeline::Armed::kAlone : pipeline::Armed::kNone,
+      has_own_step() ? pipeline::Stretches::kByCall : pipeline::Stretches::kLong);
+  const std::vector<Stretch>& stretches = known.lowered.stretches;
+  known.recordings.assign(stretches.size(), {});
   StepOperations& operations = setup_.operations;
   operations.finish_exchanges();  // a recording may write gradients
-  operations.prepare_reals();
+  setup_.reals.prepare(operations.step());
   try {
-    for (Part& part : known.parts) {
-      if (part.is_call) {
-        operations.seed_call(part.instructions.front());
-      }
-      if (part.is_recorded) {
-        part.graph = setup_.recorder.record([this, &part] { compute(part); });
-      }
+    for (std::size_t i = 0; i < stretches.size(); ++i) {
+      seed_call(stretches[i]);
+      known.recordings[i].graph = setup_.recorder.record(
+          [this, &stretch = stretches[i], &into = known.recordings[i]] { compute(stretch, into); });
     }
-    known.losses = operations.exchange_losses(operations.no_losses());
+    known.losses = std::exchange(operations.losses(), no_losses());
     known.is_recorded = true;
   } catch (const CommError&) {
     throw;  // caused by a peer, not by the recording
   } catch (const std::exception& error) {
     give_up(error.what());
   }
-  operations.restart_step();
+  operations.pass().restart_step();
+  for (std::size_t network = 0; network < setup_.job.networks.size(); ++network) {
+    if (auto* recorded = operations.exchange(static_cast<NetworkId>(network)).recorded()) {
+      recorded->restart_leaves();
+    }
+  }
+  operations.losses() = no_losses();
 }
 
-std::vector<std::size_t> StepGraphs::compute(const Part& part, pipeline::Operations& operations) {
-  for (const Instruction& instruction : part.instructions) {
+std::vector<std::size_t> StepGraphs::compute(const Stretch& stretch,
+                                             pipeline::Operations& operations) {
+  for (const Instruction& instruction : stretch) {
     if (instruction.operation == Operation::kArm) {
-      setup_.operations.rehearse(instruction);
+      setup_.operations.settle_statistics(instruction);
+      exchange(instruction).rehearse();
     } else {
       operations.perform(instruction);
     }
   }
-  return part.begun ? setup_.operations.rehearsed(part.begun->arm) : std::vector<std::size_t>();
+  const Instruction* const arm = arm_of(stretch);
+  return arm == nullptr ? std::vector<std::size_t>() : exchange(*arm).rehearsed();
 }
 
-void StepGraphs::compute(Part& part) {
-  StepOperations& operations = setup_.operations;
-  if (branches_ <= 1) {
-    std::vector<std::size_t> complete = compute(part, operations);
-    if (part.begun) {
-      part.begun->buckets = std::move(complete);
-    }
-    return;
+void StepGraphs::compute(const Stretch& stretch, Recording& recording) {
+  if (branches_ > 1) {
+    return compute_side_by_side(stretch);
   }
-  std::map<int, std::vector<Instruction>> by_microbatch;
-  for (const Instruction& instruction : part.instructions) {
+  recording.buckets = compute(stretch, setup_.operations);
+}
+
+void StepGraphs::compute_side_by_side(const Stretch& stretch) {
+  StepOperations& operations = setup_.operations;
+  std::map<int, Stretch> by_microbatch;
+  for (const Instruction& instruction : stretch) {
     by_microbatch[instruction.microbatch - setup_.local.begin].push_back(instruction);
   }
   for (auto next = by_microbatch.begin(); next != by_microbatch.end();) {
-    // Indexed by place: a micro-batch finds the results of one part in the next on the same branch.
+    // Indexed by place: a micro-batch finds the results of one stretch in the next on the same
+    // branch.
     std::vector<std::function<void()>> bodies(static_cast<std::size_t>(branches_));
     std::vector<std::pair<Instruction, std::size_t>> closed;
     for (const int wave = next->first / branches_;
@@ -192,15 +187,14 @@ void StepGraphs::compute(Part& part) {
 }
 
 void StepGraphs::prove(Known& known, pipeline::Operations& marked) {
-  StepOperations& operations = setup_.operations;
-  operations.prepare_reals();
-  setup_.recorder.begin_step(operations.seed(), operations.step());
+  setup_.reals.prepare(setup_.operations.step());
+  setup_.recorder.begin_step(setup_.operations.pass().seed(), setup_.operations.step());
   known.is_proven = true;
-  std::size_t begin = 0;  // first part not compared yet
-  for (std::size_t i = 0; i < known.parts.size(); ++i) {
-    const Part& part = known.parts[i];
-    if (known.is_proven && part.instructions.front().operation == Operation::kReduce && begin < i) {
-      if (!leave_the_same(std::span(known.parts).subspan(begin, i - begin))) {
+  const std::span<const Instruction> list(known.lowered.list);
+  std::size_t begin = 0;  // first instruction not compared yet
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (known.is_proven && list[i].operation == Operation::kReduce && begin < i) {
+      if (!leave_the_same(known, list.subspan(begin, i - begin))) {
         if (known.was_played) {
           end_training();
         }
@@ -208,33 +202,42 @@ void StepGraphs::prove(Known& known, pipeline::Operations& marked) {
       }
       begin = i;
     }
-    (void)compute(part, marked);
+    if (list[i].operation == Operation::kPlay) {
+      (void)compute(known.lowered.stretches[static_cast<std::size_t>(list[i].stretch)], marked);
+    } else {
+      marked.perform(list[i]);
+    }
   }
 }
 
-bool StepGraphs::leave_the_same(std::span<const Part> parts) {
+bool StepGraphs::leave_the_same(const Known& known, std::span<const Instruction> played) {
   StepOperations& operations = setup_.operations;
-  std::vector<at::Tensor> sums;
-  for (const NetworkId network : summed_in(parts)) {
-    sums.push_back(operations.gradient_sums(network));
-  }
-  std::vector<at::Tensor> plain;
-  for (const at::Tensor& each : sums) {
-    plain.push_back(each.clone());
-    each.fill_(std::numeric_limits<float>::quiet_NaN());  // so that old values cannot match
-  }
-  StepLosses losses = operations.exchange_losses(operations.no_losses());
-  bool are_equal = true;
-  for (const Part& part : parts) {
-    if (part.begun) {
-      are_equal = operations.completes(part.begun->arm, part.begun->buckets, [this, &part] {
-        replay(part);
-      }) && are_equal;
-    } else if (part.is_recorded) {
-      replay(part);
+  std::vector<std::size_t> stretches;
+  std::set<NetworkId> networks;
+  for (const Instruction& at : played) {
+    if (at.operation == Operation::kPlay) {
+      stretches.push_back(static_cast<std::size_t>(at.stretch));
+      add_summed_in(known.lowered.stretches[stretches.back()], networks);
     }
   }
-  (void)operations.exchange_losses(std::move(losses));
+  std::vector<at::Tensor> sums;
+  std::vector<at::Tensor> plain;
+  for (const NetworkId network : networks) {
+    sums.push_back(operations.exchange(network).recorded()->gradient_sums());
+    plain.push_back(sums.back().clone());
+    sums.back().fill_(std::numeric_limits<float>::quiet_NaN());  // so that old values cannot match
+  }
+  StepLosses losses = std::exchange(operations.losses(), no_losses());
+  bool are_equal = true;
+  for (const std::size_t stretch : stretches) {
+    const auto replay = [&] { replay_graph(known, stretch); };
+    if (const Instruction* const arm = arm_of(known.lowered.stretches[stretch])) {
+      are_equal = exchange(*arm).completes(known.recordings[stretch].buckets, replay) && are_equal;
+    } else {
+      replay();
+    }
+  }
+  operations.losses() = std::move(losses);
   const double tolerance =
       setup_.job.numerics.kernels == KernelChoice::kFastest ? kToleranceOfInexactSteps : 0.0;
   for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -251,14 +254,13 @@ bool StepGraphs::is_proven_anew() const {
   constexpr std::int64_t kSeldom = 16;
   const std::int64_t every = setup_.execution.check_steps;
   const std::int64_t step = setup_.operations.step();
-  return (setup_.operations.own_step() != nullptr || branches_ > 1 || overlaps_) && every > 0 &&
-         step % every == 0 &&
+  return (has_own_step() || branches_ > 1 || overlaps_) && every > 0 && step % every == 0 &&
          (step / every % kSeldom == 0 ||
           std::has_single_bit(static_cast<std::uint64_t>(step / every)));
 }
 
 void StepGraphs::end_training() const {
-  if (setup_.operations.own_step() == nullptr) {
+  if (!has_own_step()) {
     throw InvariantError(
         fmt::format("step {} or an earlier step, as recorded, computes other gradients than a "
                     "plain step; please report this, and begin anew with numerics.cuda_graph=on",
@@ -271,25 +273,25 @@ void StepGraphs::end_training() const {
                   setup_.operations.step()));
 }
 
-void StepGraphs::replay(const Part& part) {
-  if (part.is_call) {
-    setup_.operations.seed_call(part.instructions.front());
-  }
-  setup_.recorder.replay(part.graph);
+void StepGraphs::replay_graph(const Known& known, std::size_t stretch) {
+  seed_call(known.lowered.stretches[stretch]);
+  setup_.recorder.replay(known.recordings[stretch].graph);
 }
 
-void StepGraphs::play_and_send(const Part& part) {
-  if (part.begun) {
-    const PartScope scope = in_part(part.begun->arm);
-    setup_.operations.open_exchange(part.begun->arm);
+void StepGraphs::perform(const Instruction& instruction) {
+  StepOperations& operations = setup_.operations;
+  if (instruction.operation != Operation::kPlay) {
+    return operations.perform(instruction);
   }
-  {
-    const NvtxRange range([] { return "recorded"; });
-    const PartScope scope = in_part(messages::StepPart::kRecorded);
-    replay(part);
+  const auto stretch = static_cast<std::size_t>(instruction.stretch);
+  const Instruction* const arm = arm_of(played_->lowered.stretches[stretch]);
+  if (arm != nullptr) {
+    const PartScope scope = in_part(*arm);
+    operations.open_exchange(*arm);
   }
-  if (part.begun) {
-    setup_.operations.send_replayed(part.begun->arm, part.begun->buckets);
+  replay_graph(*played_, stretch);
+  if (arm != nullptr) {
+    exchange(*arm).send_replayed(played_->recordings[stretch].buckets);
   }
 }
 
@@ -299,16 +301,13 @@ void StepGraphs::replay(Known& known, pipeline::Operations& marked) {
     operations.finish_exchanges();
     setup_.recorder.give_back();
   }
-  operations.prepare_reals();
-  setup_.recorder.begin_step(operations.seed(), operations.step());
-  for (const Part& part : known.parts) {
-    if (part.is_recorded) {
-      play_and_send(part);
-    } else {
-      pipeline::execute(part.instructions, marked);
-    }
+  setup_.reals.prepare(operations.step());
+  setup_.recorder.begin_step(operations.pass().seed(), operations.step());
+  played_ = &known;
+  pipeline::execute(known.lowered.list, marked);
+  if (operations.losses().is_empty()) {  // a plain step adds its own
+    operations.losses() = known.losses.again();
   }
-  operations.take_up(known.losses);
 }
 
 void StepGraphs::give_up(const std::string& why) {

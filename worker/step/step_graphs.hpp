@@ -22,13 +22,12 @@
 
 #include <deque>
 #include <functional>
-#include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "pipeline/executor.hpp"
+#include "pipeline/recorded_list.hpp"
 #include "worker/step/graph_recorder.hpp"
 #include "worker/step/step_operations.hpp"
 
@@ -41,39 +40,40 @@ namespace gangway::worker {
 struct StepGraphsSetup {
   GraphRecorder& recorder;
   StepOperations& operations;
+  RealBatches& reals;
   const Job& job;
   const Execution& execution;
   MicrobatchRange local;                             ///< this worker's micro-batches
   std::function<void(const std::string&)> say = {};  ///< a line for the user; null: dropped
 };
 
-class StepGraphs {
+class StepGraphs final : public pipeline::Operations {
  public:
   explicit StepGraphs(StepGraphsSetup setup);
 
-  /// Performs a step that operations have begun. @param marked  the same operations, for the
-  /// instructions outside of graphs
-  void perform(const std::vector<pipeline::Instruction>& schedule, pipeline::Operations& marked);
+  /// Performs a step that operations have begun.
+  /// @param marked  marks instructions and passes them to perform()
+  void run(const std::vector<pipeline::Instruction>& schedule, pipeline::Operations& marked);
+  /// Replays a kPlay of the current list; StepOperations perform all other instructions.
+  void perform(const pipeline::Instruction& instruction) override;
+  /// Returns the list of the step that is being replayed. @pre run() performs a kPlay
+  [[nodiscard]] const std::vector<pipeline::Instruction>& played() const {
+    return played_->lowered.list;
+  }
 
  private:
-  /// An exchange that begins while a graph computes.
-  struct Begun {
-    pipeline::Instruction arm;
-    std::vector<std::size_t> buckets = {};  ///< completed by the graph
-  };
-  /// Consecutive instructions of a step.
-  struct Part {
-    std::vector<pipeline::Instruction> instructions;
-    bool is_recorded = false;  ///< computing; else part of an exchange
-    bool is_call = false;      ///< begins with a call of the user's own step
+  using Stretch = std::vector<pipeline::Instruction>;
+  /// The recording of a stretch.
+  struct Recording {
     std::size_t graph = 0;
-    std::optional<Begun> begun = {};
+    std::vector<std::size_t> buckets = {};  ///< that it completes, if an exchange begins in it
   };
-  /// A list of instructions and its recording.
+  /// A list of instructions and its recordings.
   struct Known {
     std::vector<pipeline::Instruction> schedule;
-    std::vector<Part> parts;
-    StepLosses losses;  ///< where the graphs leave them
+    pipeline::RecordedList lowered;
+    std::vector<Recording> recordings;  // by stretch
+    StepLosses losses;                  ///< where the graphs leave them
     int num_performed = 0;
     bool is_recorded = false;
     bool is_proven = false;
@@ -82,35 +82,39 @@ class StepGraphs {
 
   /// Returns the list's entry; null: there are too many lists.
   [[nodiscard]] Known* known_as(const std::vector<pipeline::Instruction>& schedule);
-  [[nodiscard]] std::vector<Part> parts_of(
-      const std::vector<pipeline::Instruction>& schedule) const;
   void record(Known& known);
-  /// Puts the recorded work of a part on the device.
-  void compute(Part& part);
-  /// Performs its instructions, none of which begins an exchange. Returns the completed buckets.
-  std::vector<std::size_t> compute(const Part& part, pipeline::Operations& operations);
+  /// Puts the work of a stretch on the device, to be recorded.
+  void compute(const Stretch& stretch, Recording& recording);
+  /// Performs a stretch, except that its exchange does not begin. Returns the completed buckets.
+  std::vector<std::size_t> compute(const Stretch& stretch, pipeline::Operations& operations);
+  void compute_side_by_side(const Stretch& stretch);
   /// Returns whether this step is compared again although it was proven.
   [[nodiscard]] bool is_proven_anew() const;
   /// Ends training, because steps replayed since the last comparison may have had wrong gradients.
   [[noreturn]] void end_training() const;
-  /// Plays the graph of a recorded part.
-  void replay(const Part& part);
-  /// Plays the graph; the buckets that it completes travel.
-  void play_and_send(const Part& part);
   void prove(Known& known, pipeline::Operations& marked);
-  /// Returns the networks whose gradients `parts` add up.
-  [[nodiscard]] static std::set<NetworkId> summed_in(std::span<const Part> parts);
-  /// Plays `parts` after a plain computation and compares the gradients; if they differ, restores
-  /// the plain ones.
-  [[nodiscard]] bool leave_the_same(std::span<const Part> parts);
+  /// Replays the stretches `played` after a plain computation and compares the gradients; if they
+  /// differ, restores the plain ones.
+  [[nodiscard]] bool leave_the_same(const Known& known,
+                                    std::span<const pipeline::Instruction> played);
   void replay(Known& known, pipeline::Operations& marked);
+  void replay_graph(const Known& known, std::size_t stretch);
   /// Gives up branches or early exchanges for all lists or, if neither is in use, recording.
   void give_up(const std::string& why);
+
+  [[nodiscard]] bool has_own_step() const { return setup_.operations.pass().own_step() != nullptr; }
+  /// Seeds the call of the user's own step that the stretch begins with, if there is one.
+  void seed_call(const Stretch& stretch) const;
+  [[nodiscard]] RecordedExchange& exchange(const pipeline::Instruction& at) const {
+    return *setup_.operations.exchange(at.network).recorded();
+  }
+  [[nodiscard]] StepLosses no_losses() const { return {setup_.local, setup_.job.networks.size()}; }
 
   StepGraphsSetup setup_;
   int branches_;   // micro-batches recorded side by side
   bool overlaps_;  // whether gradients travel while a graph computes
   std::deque<Known> known_;
+  const Known* played_ = nullptr;  // the list that run() replays
   bool is_off_ = false;
 };
 

@@ -104,20 +104,6 @@ StepLosses StepOperations::take_losses() {
   return std::move(losses_);
 }
 
-void StepOperations::take_up(const StepLosses& losses) {
-  if (losses_.is_empty()) {
-    losses_ = losses.again();
-  }
-}
-
-void StepOperations::restart_step() {
-  pass_.restart_step();
-  for (const std::unique_ptr<NetworkExchange>& exchange : exchanges_) {
-    exchange->restart_leaves();
-  }
-  losses_ = no_losses();
-}
-
 void StepOperations::perform(const Instruction& instruction) {
   switch (instruction.operation) {
     case Operation::kOpenLeaf:
@@ -157,6 +143,8 @@ void StepOperations::perform(const Instruction& instruction) {
       return pass_.send_gradient(instruction, losses_);
     case Operation::kReceiveGradient:
       return pass_.receive_gradient(instruction, losses_);
+    case Operation::kPlay:
+      throw InvariantError("a step that was not recorded is replayed; please report this");
   }
 }
 
@@ -172,6 +160,19 @@ void StepOperations::perform_beside(const Instruction& at, std::size_t place) {
   } else {
     perform(at);
   }
+}
+
+void StepOperations::prepare_beside(std::size_t places) {
+  pass_.keep_microbatches();
+  for (NetworkState* state : networks_) {
+    state->prepare_leaves_beside(places);
+  }
+}
+
+void StepOperations::take_in(const Instruction& at, std::size_t place) {
+  exchanges_[at.network]->open_leaf();
+  networks_[at.network]->take_leaf_beside(place);
+  exchanges_[at.network]->close_leaf(at.microbatch);
 }
 
 void StepOperations::begin_leaf(const Instruction& at) {

@@ -53,61 +53,22 @@ class StepOperations final : public pipeline::Operations {
   // For recorded steps (worker/step/step_graphs.hpp).
 
   [[nodiscard]] std::int64_t step() const { return step_; }
-  [[nodiscard]] std::uint64_t seed() const { return pass_.seed(); }
-  [[nodiscard]] gan::PythonStep* own_step() { return pass_.own_step(); }
-  /// Forwards to PassRun.
-  void seed_call(const pipeline::Instruction& at) const { pass_.seed_call(at); }
-  /// Places all of the step's real examples where passes look for them.
-  void prepare_reals() { reals_.prepare(step_); }
-  [[nodiscard]] at::Tensor gradient_sums(NetworkId network) {
-    return exchanges_[network]->gradient_sums();
-  }
+  [[nodiscard]] PassRun& pass() { return pass_; }
+  [[nodiscard]] NetworkExchange& exchange(NetworkId network) { return *exchanges_[network]; }
+  /// Returns the step's losses so far.
+  [[nodiscard]] StepLosses& losses() { return losses_; }
+  /// Finishes the statistics after the micro-batch's last forward.
+  void settle_statistics(const pipeline::Instruction& at);
+  /// Begins the exchange of the kArm or kReduce `at`.
+  void open_exchange(const pipeline::Instruction& at);
   /// Prepares to compute micro-batches side by side, `places` at a time.
-  void prepare_beside(std::size_t places) {
-    pass_.keep_microbatches();
-    for (NetworkState* state : networks_) {
-      state->prepare_leaves_beside(places);
-    }
-  }
+  void prepare_beside(std::size_t places);
   /// Like perform(), for a micro-batch computed beside others: its leaves have their own memory
   /// until take_in(). One micro-batch at a time in each place.
   void perform_beside(const pipeline::Instruction& at, std::size_t place);
   /// Copies the leaf of a network from `place` to the micro-batch's leaf and closes it. Called in
   /// ascending order, as for leaves. @param at  the kCloseLeaf
-  void take_in(const pipeline::Instruction& at, std::size_t place) {
-    exchanges_[at.network]->open_leaf();
-    networks_[at.network]->take_leaf_beside(place);
-    exchanges_[at.network]->close_leaf(at.microbatch);
-  }
-  /// Replaces a kArm if the following backward is recorded, or compared with a recording.
-  void rehearse(const pipeline::Instruction& at) {
-    settle_statistics(at);
-    exchanges_[at.network]->rehearse();
-  }
-  /// Returns the buckets that the rehearsed backward completed.
-  [[nodiscard]] std::vector<std::size_t> rehearsed(const pipeline::Instruction& at) {
-    return exchanges_[at.network]->rehearsed();
-  }
-  /// Forwards to the exchange.
-  [[nodiscard]] bool completes(const pipeline::Instruction& at,
-                               const std::vector<std::size_t>& buckets,
-                               const std::function<void()>& replay) {
-    return exchanges_[at.network]->completes(buckets, replay);
-  }
-  /// Call before and after a graph with that backward is replayed.
-  void open_exchange(const pipeline::Instruction& at);
-  void send_replayed(const pipeline::Instruction& at, const std::vector<std::size_t>& buckets) {
-    exchanges_[at.network]->send_replayed(buckets);
-  }
-  /// Replaces the step's losses so far by `losses` and returns them.
-  StepLosses exchange_losses(StepLosses losses) {
-    return std::exchange(losses_, std::move(losses));
-  }
-  [[nodiscard]] StepLosses no_losses() const { return {local_, networks_.size()}; }
-  /// Takes the finished step's losses from `losses`, unless the step has added its own.
-  void take_up(const StepLosses& losses);
-  /// Drops everything computed in the step. @pre no exchange of it has begun
-  void restart_step();
+  void take_in(const pipeline::Instruction& at, std::size_t place);
 
   /// Adds figures of updates that ended before their network's update in this step began.
   void tell_updates(messages::Progress& progress);
@@ -128,8 +89,6 @@ class StepOperations final : public pipeline::Operations {
  private:
   /// Adds gradients that no pass computes to the micro-batch's leaf. @pre it was opened
   void begin_leaf(const pipeline::Instruction& at);
-  /// Finishes the statistics after the micro-batch's last forward.
-  void settle_statistics(const pipeline::Instruction& at);
   void begin_checks(const pipeline::Instruction& at, const UpdatePlan& plan);
   void begin_record(const pipeline::Instruction& at, const UpdatePlan& plan);
   [[nodiscard]] const pipeline::Phase& phase(const pipeline::Instruction& at) const;

@@ -164,11 +164,11 @@ bool UpdateAudit::advance() {
   }
   if (!comm::poll_all(transport_, pending_)) {
     if (deadline_.expired()) {
-      const int silent = transport_.number_of(pending_.front().peer);
+      const WorkerIndex silent = transport_.number_of(pending_.front().peer);
       throw comm::PeerError(
-          silent, comm::silence_text(
-                      transport_.number_of(transport_.worker()), deadline_.allowed_seconds(),
-                      silent, fmt::format("audit of an update of network {}", setup_.network)));
+          silent,
+          comm::silence_text(transport_.own_number(), deadline_.allowed_seconds(), silent,
+                             fmt::format("audit of an update of network {}", setup_.network)));
     }
     return false;
   }
@@ -209,9 +209,8 @@ void UpdateAudit::judge() {
         "step {}: rank {} updated {} ({}) to other bits than rank {}, which recomputed it: bad "
         "memory or arithmetic on one of the two, or a bug in Gangway (if it happens again on other "
         "machines, please report it); resume from the last checkpoint",
-        step_, comm::rank_of(transport_.number_of(choice_.owner)),
-        place_of(choice_.range.begin + at), changed_[i],
-        comm::rank_of(transport_.number_of(choice_.auditor))));
+        step_, rank_of(transport_.number_of(choice_.owner)), place_of(choice_.range.begin + at),
+        changed_[i], rank_of(transport_.number_of(choice_.auditor))));
   }
 }
 

@@ -38,6 +38,8 @@ std::size_t part_of(const pipeline::Instruction& instruction) {
     case Operation::kReceive:
     case Operation::kReceiveGradient:
       return messages::index_of(StepPart::kTensors);
+    case Operation::kPlay:
+      return messages::index_of(StepPart::kRecorded);
   }
   return messages::index_of(StepPart::kOther);
 }

@@ -61,7 +61,7 @@ const char* message_name(comm::MessageKind kind) {
 /// viewer's floats hold nanoseconds.
 class Lines {
  public:
-  Lines(int rank, TraceClock::time_point began, const PerNetwork<std::string>& networks)
+  Lines(Rank rank, TraceClock::time_point began, const PerNetwork<std::string>& networks)
       : rank_(rank), began_(nanoseconds(began)), networks_(networks) {}
 
   /// Returns a network's name by its number; some messages belong to no network.
@@ -140,7 +140,7 @@ class Lines {
     return static_cast<double>(time - began_) / 1000.0;
   }
 
-  int rank_;
+  Rank rank_;
   std::int64_t began_;
   const PerNetwork<std::string>& networks_;
   std::int64_t last_id_ = 0;
@@ -322,7 +322,7 @@ void add_messages(Lines& lines, const TraceContent& content) {
     lines.add_loose_interval(kMessageRow, "message", name, event.begin, event.end,
                              {{"bucket", event.tag.bucket},
                               {"part", event.tag.part},
-                              {"peer_rank", event.peer + 1},
+                              {"peer_rank", rank_of(WorkerIndex(event.peer))},
                               {"bytes", event.bytes}});
   });
 }
@@ -341,7 +341,7 @@ std::string label(const TraceContent& content) {
 }  // namespace
 
 void write_trace_file(const TraceContent& content) {
-  const int rank = content.worker + 1;
+  const Rank rank = rank_of(WorkerIndex(content.worker));
   Lines lines(rank, content.began, content.networks);
   lines.name_process(fmt::format("rank {} on {}", rank, host_name()), label(content));
   add_compute(lines, content);

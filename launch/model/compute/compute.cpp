@@ -13,7 +13,7 @@
 #include "launch/model/commands.hpp"
 #include "launch/model/compute/core_peak.hpp"
 #include "launch/model/compute/layer_times.hpp"
-#include "launch/model/python_lines.hpp"
+#include "python/open/python_library.hpp"
 #include "report/table.hpp"
 
 namespace gangway::launch {
@@ -127,7 +127,7 @@ void bench_compute(const ComputeOptions& options) {
       })) {
     precisions.push_back(Precision::kBf16);
   }
-  gan::open_python(job, job.layout, python_lines());
+  python::open_python(job, job.layout);
   std::vector<LayerTime> times;
   for (const Precision precision : precisions) {
     std::ranges::move(layer_times(job, precision, options.seconds), std::back_inserter(times));

@@ -13,13 +13,13 @@
 #include "base/errors.hpp"
 #include "base/system/output_check.hpp"
 #include "gan/kernels/library_warnings.hpp"
-#include "gan/python/python_library.hpp"
 #include "job/choices.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
 #include "launch/model/follow_scores.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/process/positive_number.hpp"
+#include "python/open/python_library.hpp"
 
 namespace {
 
@@ -301,7 +301,7 @@ int run_model_program(int argc, char** argv, const ModelProgram& program) {
   } catch (const std::exception& error) {
     code = report(std::string("internal error: ") + error.what(), gangway::ExitCode::kInternal);
   }
-  gangway::gan::leave_with_python(code);
+  gangway::python::leave_with_python(code);
   return code;
 }
 

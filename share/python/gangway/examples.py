@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Builds micro-batches of a user's Python data set (docs/python.md), for data/own/reader.py and
+"""Builds micro-batches of a user's Python data set (docs/python.md), for python/examples/reader.py and
 gangway.reference. Does not import PyTorch: uses it if the user's code has imported it."""
 import random
 import sys

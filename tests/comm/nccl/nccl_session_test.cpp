@@ -174,7 +174,7 @@ TEST_F(NcclSessions, AccuseTheOtherOfTwo) {
       step(network, 2);
       FAIL() << "nobody has noticed";
     } catch (const PeerError& failure) {
-      EXPECT_EQ(failure.worker(), 1);
+      EXPECT_EQ(failure.worker(), WorkerIndex(1));
     }
   });
 }

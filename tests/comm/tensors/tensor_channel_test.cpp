@@ -225,7 +225,7 @@ std::string accusation(int accused, const std::function<void()>& body) {
   try {
     body();
   } catch (const PeerError& error) {
-    EXPECT_EQ(error.worker(), accused);
+    EXPECT_EQ(error.worker(), WorkerIndex(accused));
     return error.what();
   }
   return "";

@@ -55,7 +55,7 @@ TEST(MetricsTotals, AddsUpWhatTicksTellByTheTick) {
 TEST(Metrics, TellWhereAGpusTimeWentByTheStepsThatWereLookedAt) {
   report::Tick looked_at = tick_at(100);  // 100 steps
   looked_at.part_names = {"generator_forward", "data"};
-  looked_at.parts = {{.rank = 1, .seconds = {0.01, 0.09}, .device_seconds = {0.04, 0.0}}};
+  looked_at.parts = {{.rank = Rank(1), .seconds = {0.01, 0.09}, .device_seconds = {0.04, 0.0}}};
   report::Tick passed_over = looked_at;
   passed_over.step = 200;
   passed_over.kimg = 20.0;
@@ -100,8 +100,8 @@ TEST(Metrics, CountTheAgeOfACheckpointThatHasNotComeFromTheStart) {
 
 TEST(Metrics, TellEachWorkerAndQuoteItsNames) {
   MetricSources known = sources();
-  known.status.workers = {{.rank = 1, .host = "a\"b\\\n", .device = "cpu", .state = "ready"},
-                          {.rank = 2, .host = "c", .device = "cpu", .state = "lost"}};
+  known.status.workers = {{.rank = Rank(1), .host = "a\"b\\\n", .device = "cpu", .state = "ready"},
+                          {.rank = Rank(2), .host = "c", .device = "cpu", .state = "lost"}};
   const std::string text = metrics_text(known);
   EXPECT_THAT(
       text,
@@ -113,7 +113,7 @@ TEST(Metrics, TellEachWorkerAndQuoteItsNames) {
 TEST(Metrics, TellTheMemoryOfEachWorker) {
   MetricSources known = sources();
   known.status.tick.emplace();
-  known.status.workers = {{.rank = 1,
+  known.status.workers = {{.rank = Rank(1),
                            .host = "a",
                            .device = "cpu",
                            .memory = {.resident_bytes = 4,
@@ -134,11 +134,11 @@ TEST(Metrics, TellOfEachGpuWhatItsDriverDoes) {
   MetricSources known = sources();
   known.status.tick.emplace();
   known.status.workers = {
-      {.rank = 1,
+      {.rank = Rank(1),
        .host = "a",
        .device = "H100",
        .gauges = messages::DeviceGauges{.busy = 0.75, .used_bytes = 1024, .celsius = 61.0}},
-      {.rank = 2, .host = "b", .device = "H100"}};
+      {.rank = Rank(2), .host = "b", .device = "H100"}};
   const std::string text = metrics_text(known);
   const std::string labels = "{rank=\"1\",host=\"a\",device=\"H100\"}";
   EXPECT_THAT(text, AllOf(HasSubstr("gangway_gpu_utilization_ratio" + labels + " 0.75\n"),

@@ -59,13 +59,13 @@ TEST(RunReader, ReadsTheEndOfALogByWholeLines) {
   std::ofstream log(folder.path() / "logs" / "rank-0001.log");
   log << "short\n" << std::flush;
   const RunReader reader(folder.path());
-  EXPECT_EQ(reader.log_end(1), "short\n");
-  EXPECT_FALSE(reader.log_end(2));
+  EXPECT_EQ(reader.log_end(Rank(1)), "short\n");
+  EXPECT_FALSE(reader.log_end(Rank(2)));
   for (std::size_t line = 0; line < RunReader::kMaxLogBytes / 4; ++line) {
     log << "a line\n";
   }
   log << std::flush;
-  const auto end = reader.log_end(1);
+  const auto end = reader.log_end(Rank(1));
   ASSERT_TRUE(end);
   EXPECT_LT(end->size(), RunReader::kMaxLogBytes);
   EXPECT_TRUE(end->starts_with("a line\n"));

@@ -88,7 +88,7 @@ TEST(Replies, HaveAllOfAStatus) {
   JobStatus status;
   status.phase = JobPhase::kPaused;
   status.pause = {.unix_seconds = 4.0, .by = "ann"};
-  status.workers = {{.rank = 1, .host = "node-\xff", .is_straggler = true}};
+  status.workers = {{.rank = Rank(1), .host = "node-\xff", .is_straggler = true}};
   status.checkpoint = {.step = 5, .age_kimg = 1.0, .age_seconds = {}};
   wire::StatusReply reply;
   fill(reply, status);

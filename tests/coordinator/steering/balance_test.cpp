@@ -62,7 +62,7 @@ TEST_F(BalanceTest, ComesWhereAWorkerIsSlowForAWhile) {
   ASSERT_TRUE(advice.has_value());
   EXPECT_THAT(advice->shares, ElementsAre(5, 5, 4, 2));
   EXPECT_DOUBLE_EQ(advice->gain, 1.6);
-  EXPECT_EQ(advice->slowest, 3);
+  EXPECT_EQ(advice->slowest, WorkerIndex(3));
   EXPECT_DOUBLE_EQ(advice->slowness, 2.0);
   EXPECT_FALSE(look(balancer, {4, 4, 4, 8}, 9)) << "once a start";
 }
@@ -98,7 +98,7 @@ TEST_F(BalanceTest, SaysWhereThereAreTooFewMicrobatches) {
   const auto advice = look(balancer, {1, 1, 2}, 6);
   ASSERT_TRUE(advice.has_value());
   EXPECT_THAT(advice->shares, IsEmpty());
-  EXPECT_EQ(advice->slowest, 2);
+  EXPECT_EQ(advice->slowest, WorkerIndex(2));
 }
 
 TEST_F(BalanceTest, CanBeOffAndNeedsAllWorkers) {

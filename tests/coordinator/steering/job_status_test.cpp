@@ -37,7 +37,7 @@ TEST_F(RunCoreTest, TellsHowAJobStands) {
   EXPECT_DOUBLE_EQ(status.checkpoint->age_kimg, 0.02);
   EXPECT_THAT(status.pictures, ::testing::ElementsAre("fakes000001.png"));
   ASSERT_EQ(status.workers.size(), 2U);
-  EXPECT_EQ(status.workers[1].rank, 2);
+  EXPECT_EQ(status.workers[1].rank, Rank(2));
   EXPECT_EQ(status.workers[1].host, "node-a");
   EXPECT_EQ(status.workers[1].pid, 102);
   EXPECT_EQ(status.workers[1].state, "ready");
@@ -56,8 +56,8 @@ TEST_F(RunCoreTest, SaysWhatItWaitsForBeforeTheFirstStep) {
 
 TEST(WaitBeforeFirstStep, NamesWhoIsLastInTheOrderOfAStart) {
   std::vector<WorkerStatus> workers(2);
-  workers[0] = {.rank = 1, .state = "ready"};
-  workers[1] = {.rank = 2, .state = "joined"};
+  workers[0] = {.rank = Rank(1), .state = "ready"};
+  workers[1] = {.rank = Rank(2), .state = "joined"};
   EXPECT_EQ(wait_before_first_step(JobPhase::kStarting, workers), "rank 2 to load its state");
   workers[0].state = "expected";
   EXPECT_EQ(wait_before_first_step(JobPhase::kStarting, workers), "rank 1 to start");
@@ -107,7 +107,7 @@ TEST_F(RunCoreTest, TellsWhatTheDriversLastSaidOfTheGpus) {
 TEST(Stragglers, AreNoneWhereWorkersAreAlike) {
   std::vector<WorkerStatus> workers(3);
   for (int rank = 1; rank <= 3; ++rank) {
-    workers[static_cast<std::size_t>(rank - 1)].rank = rank;
+    workers[static_cast<std::size_t>(rank - 1)].rank = Rank(rank);
     workers[static_cast<std::size_t>(rank - 1)].work_seconds_per_step = 1.0 + 0.05 * rank;
   }
   mark_stragglers(workers);

@@ -222,7 +222,7 @@ TEST_F(Draining, SavesAndIsToGoOnWithTheOthers) {
   keep(core_.checkpoint_committed(answer.step, now_));
   goodbyes();
   EXPECT_EQ(run_end().exit_code, 75);
-  EXPECT_EQ(run_end().resize, (Resize{.workers = 1, .drained = {2}}));
+  EXPECT_EQ(run_end().resize, (Resize{.workers = 1, .drained = {Rank(2)}}));
 }
 
 TEST_F(Draining, IsRefusedWhereNobodyWouldBeLeftOrNobodyIsMeant) {
@@ -307,7 +307,7 @@ class SteeringFromBefore : public Steering {
   }
   void begin_with(const ResumePoint& state) {
     hello(1);
-    keep(core_.on_lifeline_opened(1, now_));
+    keep(core_.on_lifeline_opened(Rank(1), now_));
     inventory(1);
     keep(core_.begin_with(state));
     ready(1);

@@ -27,8 +27,8 @@ EarlyMemoryCheck::MemoryReport worker_on(const std::string& host, std::uint64_t 
 
 TEST(EarlyMemoryCheck, WarnsOnceOfWorkersThatDoNotFitAtTheirPeaksTogether) {
   EarlyMemoryCheck memory;
-  memory.tell(1, worker_on("a", 80, 20, 26));
-  memory.tell(2, worker_on("a", 80, 20, 26));
+  memory.tell(Rank(1), worker_on("a", 80, 20, 26));
+  memory.tell(Rank(2), worker_on("a", 80, 20, 26));
   EXPECT_EQ(memory.look(2, rung), "") << "too early";
   EXPECT_EQ(memory.look(3, rung),
             "warn  memory peak 92 % of the limit 100.0 GiB (host of a) after 3 steps: "
@@ -38,19 +38,19 @@ TEST(EarlyMemoryCheck, WarnsOnceOfWorkersThatDoNotFitAtTheirPeaksTogether) {
 
 TEST(EarlyMemoryCheck, IsSilentWhereTheyFit) {
   EarlyMemoryCheck memory;
-  memory.tell(1, worker_on("a", 80, 20, 26));
-  memory.tell(2, worker_on("b", 80, 20, 26));
+  memory.tell(Rank(1), worker_on("a", 80, 20, 26));
+  memory.tell(Rank(2), worker_on("b", 80, 20, 26));
   EXPECT_EQ(memory.look(3, rung), "") << "each host has room for its own";
-  memory.tell(2, worker_on("b", 95, 20, 20));
+  memory.tell(Rank(2), worker_on("b", 95, 20, 20));
   memory.end();
   EXPECT_EQ(memory.look(4, rung), "") << "ticks tell by now";
 }
 
 TEST(EarlyMemoryCheck, SeesAWorkerThatNeedsMoreLater) {
   EarlyMemoryCheck memory;
-  memory.tell(1, worker_on("a", 80, 20, 26));
+  memory.tell(Rank(1), worker_on("a", 80, 20, 26));
   EXPECT_EQ(memory.look(3, rung), "");
-  memory.tell(1, worker_on("a", 88, 20, 26));
+  memory.tell(Rank(1), worker_on("a", 88, 20, 26));
   EXPECT_THAT(memory.look(4, rung), HasSubstr("94 %"));
 }
 
@@ -64,18 +64,18 @@ TEST(EarlyMemoryCheck, CountsOfAGpuWhatItsOwnWorkerTakes) {
                                                     .limit_bytes = 100 * kGiB,
                                                     .limit = "host"},
                                         .computes_on_gpu = true};
-  memory.tell(1, on_gpu);
-  memory.tell(2, on_gpu);
+  memory.tell(Rank(1), on_gpu);
+  memory.tell(Rank(2), on_gpu);
   EXPECT_EQ(memory.look(3, rung), "") << "their peaks are not the host's";
   on_gpu.figures.limit = "GPU";
   on_gpu.figures.used_bytes = 75 * kGiB;
-  memory.tell(2, on_gpu);
+  memory.tell(Rank(2), on_gpu);
   EXPECT_THAT(memory.look(4, rung), HasSubstr("95 % of the limit 100.0 GiB (GPU of a)"));
 }
 
 TEST(EarlyMemoryCheck, IsSilentWhereNobodyKnowsALimit) {
   EarlyMemoryCheck memory;
-  memory.tell(1, {.host = "a", .figures = {.peak_bytes = 5, .used_bytes = 4}});
+  memory.tell(Rank(1), {.host = "a", .figures = {.peak_bytes = 5, .used_bytes = 4}});
   EXPECT_EQ(memory.look(3, rung), "");
 }
 

@@ -55,10 +55,25 @@ TEST(HostNames, StandForTheWorkersThatAreThere) {
 }
 
 TEST(HostNames, AreNotAskedForWhereWorkersAreNamedLater) {
-  ResolvedJob job = loaded(kApart, {"layout.generator=[1]", "layout.discriminator=[0]"},
+  ResolvedJob job = loaded(kApart, {"layout.generator=[2]", "layout.discriminator=[1]"},
                            /*may_name_hosts=*/false);
   EXPECT_THAT(job.spec.placement("generator").workers, ElementsAre(1));
   EXPECT_THAT(job.named_hosts, IsEmpty());
+}
+
+TEST(FormerWorkers, OfAStoredJobAreReadAsRanks) {
+  JobSpec old = parse_job("layout: {generator: [0, 2], discriminator: [1]}", "job.yaml");
+  EXPECT_THAT(old.placement("generator").workers, ElementsAre(0, 2));
+  EXPECT_THAT(old.placement("discriminator").workers, ElementsAre(1));
+  const JobSpec now = parse_job("layout: {generator: [1, 3], discriminator: [2]}", "job.yaml");
+  EXPECT_EQ(now, old);
+  EXPECT_THAT(to_yaml(now), HasSubstr("  generator: [1, 3]\n  discriminator: [2]\n"));
+}
+
+TEST(FormerWorkers, OfAUserAreRefusedWithTheirRanks) {
+  EXPECT_EQ(refusal("layout: {generator: [0, 1]}"),
+            "job.yaml:1:10: layout.generator: workers are named by rank, from 1: '[0, 1]' is "
+            "'[1, 2]' now");
 }
 
 TEST(HostNames, AreRefusedInOneLineWhereTheyCannotBeUnderstood) {
@@ -69,9 +84,9 @@ TEST(HostNames, AreRefusedInOneLineWhereTheyCannotBeUnderstood) {
   EXPECT_THAT(
       refusal("layout: {generator: [node-a]}", /*may_name_hosts=*/false),
       HasSubstr("layout.generator: 'node-a' is a host, and hosts are known to `gangway run` "
-                "alone; number workers"));
+                "alone; name ranks, as in [1, 3]"));
   EXPECT_THAT(refusal("layout: {generator: [node-a, 2]}"),
-              HasSubstr("expected names of hosts alone, or numbers of workers alone"));
+              HasSubstr("expected names of hosts alone, or ranks alone"));
   EXPECT_THAT(refusal("layout: {generator: [node-a, node-a]}"),
               HasSubstr("host 'node-a' is named twice"));
   EXPECT_THAT(refusal("layout: {cuts: {generator: [node-a]}}"), HasSubstr("whole number"));

@@ -349,11 +349,11 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Parse, RefusesPlacesOfNetworksThatCannotBe) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> refused = {
-      {{"layout.generator=[1, 0]"}, "expected workers in ascending order"},
+      {{"layout.generator=[2, 1]"}, "expected ranks in ascending order"},
       {{"layout.cuts.generator=[2, 1]"}, "expected blocks in ascending order"},
       {{"layout.stages=2", "layout.schedule=pipedream"}, "expected fill, gpipe, 1f1b, zero-bubble"},
       {{"layout.stages=2", "numerics.precision=fp16"}, "fp16 needs one loss scale"},
-      {{"layout.generator=[0]", "layout.discriminator=[1]", "numerics.precision=fp16"},
+      {{"layout.generator=[1]", "layout.discriminator=[2]", "numerics.precision=fp16"},
        "fp16 needs one loss scale"},
       {{"layout.stages=2", "training.divergence.diversity=0.001"},
        "keep it whole with layout.cuts.discriminator []"}};

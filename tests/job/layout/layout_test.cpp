@@ -66,11 +66,12 @@ TEST(NetworkGroups, OfUnequalSizesHaveRangesOfTheirOwn) {
 }
 
 TEST(NetworkGroups, RefuseWhatCannotBeSharedOut) {
-  EXPECT_EQ(refusal(job_with({0}, {1, 2}), 2),
-            "layout.discriminator names worker 2, and the last of 2 is worker 1; use -n 3 or other "
-            "workers");
+  EXPECT_EQ(
+      refusal(job_with({0}, {1, 2}), 2),
+      "layout.discriminator names rank 3, and the last of 2 workers is rank 2; use -n 3 or other "
+      "ranks");
   EXPECT_EQ(refusal(job_with({0}, {0}), 2),
-            "the layout places no network on worker 1 of 2; name it in layout.generator, or start "
+            "the layout places no network on rank 2 of 2; name it in layout.generator, or start "
             "fewer workers");
   EXPECT_THAT(refusal(job_with({0}, {1, 2, 3, 4, 5, 6, 7}), 8),
               ::testing::HasSubstr("layout.discriminator names 7 workers"));

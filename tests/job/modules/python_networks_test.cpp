@@ -5,7 +5,7 @@
 
 #include "job/file/fingerprint.hpp"
 #include "job/modules/module_files.hpp"
-#include "job/modules/python_sources.hpp"
+#include "python/read/python_sources.hpp"
 #include "tests/job/job_problems.hpp"
 #include "tests/scratch_folder.hpp"
 
@@ -21,29 +21,6 @@ using ::testing::Key;
 using testing::problems_of;
 using testing::spec_of;
 using ::testing::UnorderedElementsAre;
-
-TEST(PythonImports, AreFoundWhereverStatementsBegin) {
-  EXPECT_THAT(
-      imports_in(R"(# import comment
-"""import text
-import text2"""
-import one, two.three as t; import four
-from five import (six,
-                  seven as s)  # and so on
-from . import eight
-from ..nine.ten import *
-def forward(x):
-    if x: import eleven
-    from twelve \
-        import thirteen
-    yield from fourteen
-raise ValueError from fifteen
-text = f'import {sixteen}'
-imported = "\"import seventeen"
-)"),
-      UnorderedElementsAre("one", "two.three", "four", "five", "five.six", "five.seven", ".",
-                           ".eight", "..nine.ten", "eleven", "twelve", "twelve.thirteen"));
-}
 
 class PythonNetworks : public ::testing::Test {
  protected:

@@ -58,7 +58,7 @@ void VirtualStart::look_around() {
   }
   for (int rank = 0; rank <= num_workers_ && supervision_.watch().is_starting(); ++rank) {
     if (is_here(at(rank)) && at(rank).health == Health::kStopped) {
-      stopped.push_back({100 + rank, "gangway-worker", rank});
+      stopped.push_back({100 + rank, "gangway-worker", Rank(rank)});
     }
   }
   supervision_.watch().stopped(stopped, world_.time_.now());
@@ -255,8 +255,8 @@ void VirtualStart::lose_host(const std::string& name, bool loses_power) {
     }
     if (rank > 0 && process.has_settled) {
       act(0, kCutOffDeadline + world_.chance_.milliseconds(0, 500), [this, rank] {
-        core_->on_cut_off(rank);
-        core_->on_lifeline_closed(rank, world_.time_.now());
+        core_->on_cut_off(Rank(rank));
+        core_->on_lifeline_closed(Rank(rank), world_.time_.now());
       });
     }
   }

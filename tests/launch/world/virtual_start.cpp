@@ -90,7 +90,8 @@ void VirtualStart::come(int rank) {
   process.has_come = true;
   if (!process.is_cut_off && has_supervisor_) {
     supervision_.watch().greeted(
-        {.rank = rank, .process = {.pid = 100 + rank}, .host = process.host}, world_.time_.now());
+        {.rank = Rank(rank), .process = {.pid = 100 + rank}, .host = process.host},
+        world_.time_.now());
   }
   beat_tether(rank);
   if (std::ranges::all_of(processes_, &Process::has_come)) {
@@ -104,7 +105,7 @@ void VirtualStart::beat_tether(int rank) {
     return;
   }
   if (!process.is_cut_off && has_supervisor_) {
-    supervision_.watch().heard(rank, world_.time_.now());
+    supervision_.watch().heard(Rank(rank), world_.time_.now());
   }
   act(rank, kHeartbeatPeriod, [this, rank] { beat_tether(rank); });
 }
@@ -124,7 +125,7 @@ void VirtualStart::meet() {
   for (int rank = 1; rank <= num_workers_; ++rank) {
     act(rank, world_.chance_.milliseconds(60, 100), [this, rank] {
       Process& process = at(rank);
-      tell(rank, messages::Hello{.rank = rank,
+      tell(rank, messages::Hello{.rank = Rank(rank),
                                  .host = process.host,
                                  .process = {.pid = 100 + rank},
                                  .shared_memory = std::hash<std::string>()(process.host)});
@@ -151,7 +152,7 @@ void VirtualStart::lead() {
       run, options_, [](const std::string&) {}, nullptr);
   is_led_ = true;
   at(0).has_settled = true;
-  supervision_.watch().settled(0);
+  supervision_.watch().settled(Rank(0));
   if (run.is_finished()) {
     carry_out(coordinator::EndJob{
         {.exit_code = 0, .reason = "finished", .step = kTotalSteps, .is_orderly = true}});
@@ -197,7 +198,7 @@ void VirtualStart::tell(int rank, messages::Message message) {
       std::max(process.last_word + microseconds(1), now + world_.chance_.milliseconds(0.05, 3));
   act(0, process.last_word - now, [this, rank, message = std::move(message)] {
     if (core_) {
-      carry_out(core_->on_message(rank, {.epoch = 1, .message = message}, world_.time_.now(),
+      carry_out(core_->on_message(Rank(rank), {.epoch = 1, .message = message}, world_.time_.now(),
                                   kUnixSeconds));
     }
   });
@@ -208,8 +209,8 @@ void VirtualStart::get(int rank, const messages::Message& message) {
     act(0, world_.chance_.milliseconds(1, 5), [this, rank] {
       if (at(rank).health != Health::kGone && !at(rank).is_cut_off) {
         at(rank).has_settled = true;
-        supervision_.watch().settled(rank);
-        carry_out(core_->on_lifeline_opened(rank, world_.time_.now()));
+        supervision_.watch().settled(Rank(rank));
+        carry_out(core_->on_lifeline_opened(Rank(rank), world_.time_.now()));
       }
     });
     beat_lifeline(rank);
@@ -232,7 +233,7 @@ void VirtualStart::beat_lifeline(int rank) {
     const Pulse pulse = !process.is_ready ? Pulse::kBegins : waits ? Pulse::kWaits : Pulse::kWorks;
     if (process.has_settled && !process.is_cut_off) {
       act(0, microseconds(50),
-          [this, rank, pulse] { core_->on_heartbeat(rank, pulse, world_.time_.now()); });
+          [this, rank, pulse] { core_->on_heartbeat(Rank(rank), pulse, world_.time_.now()); });
     }
     beat_lifeline(rank);
   });
@@ -448,7 +449,7 @@ void VirtualStart::complain(int rank, int accused) {
   tell(rank, messages::Stop{.exit_code = static_cast<int>(ExitCode::kWorkerLost),
                             .reason = fmt::format("rank {} waited 3.0 s for rank {} (gradients)",
                                                   rank, accused),
-                            .accused = accused});
+                            .accused = Rank(accused)});
   // The lifeline may close before its last word has come.
   act(rank, world_.chance_.milliseconds(0, 30), [this, rank] { leave(rank); });
 }
@@ -465,16 +466,16 @@ void VirtualStart::gone(int rank, std::optional<int> signal) {
   if (!process.is_cut_off) {
     if (process.has_come && has_supervisor_) {
       after(world_.chance_.milliseconds(0, 3), [this, rank] {
-        supervision_.watch().gone(rank, world_.time_.now());
+        supervision_.watch().gone(Rank(rank), world_.time_.now());
         look(/*is_due=*/false);
       });
     }
     if (rank > 0 && process.has_settled && !at(0).is_cut_off) {
       act(0, world_.chance_.milliseconds(0, 2), [this, rank, signal] {
         if (signal && *signal != SIGKILL) {
-          core_->on_dying(rank, *signal);
+          core_->on_dying(Rank(rank), *signal);
         }
-        core_->on_lifeline_closed(rank, world_.time_.now());
+        core_->on_lifeline_closed(Rank(rank), world_.time_.now());
       });
     }
     for (int worker = 1; rank == 0 && worker <= num_workers_; ++worker) {
@@ -505,7 +506,8 @@ void VirtualStart::carry_out(const coordinator::Effects& effects) {
 }
 
 void VirtualStart::carry_out(const coordinator::SendMessage& send) {
-  for (const int rank : send.ranks) {
+  for (const Rank receiver : send.ranks) {
+    const int rank = receiver.value();
     Process& process = at(rank);
     if (process.is_cut_off || at(0).is_cut_off) {
       continue;

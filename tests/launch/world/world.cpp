@@ -159,7 +159,7 @@ void World::check_end(const RunEnd& end) {
         return true;
       }
       return (victim.ranks.contains(0) && end.reason.starts_with("the coordinator")) ||
-             (end.rank > 0 && victim.ranks.contains(end.rank) &&
+             (end.rank != Rank() && victim.ranks.contains(end.rank.value()) &&
               end.reason.starts_with(fmt::format("rank {} ", end.rank)));
     });
     if (!is_named) {

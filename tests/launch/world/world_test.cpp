@@ -48,7 +48,7 @@ layout: {{timeout_seconds: 3{}}}
 
   gangway::testing::ScratchFolder folder_;
   coordinator::StartedRun one_group_ = begun("", "data");
-  coordinator::StartedRun apart_ = begun(", generator: [0], discriminator: [1, 2]", "apart");
+  coordinator::StartedRun apart_ = begun(", generator: [1], discriminator: [2, 3]", "apart");
   coordinator::StartedRun stages_ = begun(", stages: 2", "stages");
 };
 

@@ -93,10 +93,10 @@ TEST(StageSchedule, OfTheFirstWorkerGoesThroughItsChunks) {
   EXPECT_THAT(
       std::vector<std::string>(first.begin(), first.begin() + 8),
       ElementsAre(
-          "0: forward discriminator pass 0 micro-batch 0", "0: send worker 1 pass 0 micro-batch 0",
-          "0: forward discriminator pass 0 micro-batch 1", "0: send worker 1 pass 0 micro-batch 1",
-          "0: forward generator pass 1 micro-batch 0", "0: send worker 1 pass 1 micro-batch 0",
-          "0: forward generator pass 1 micro-batch 1", "0: send worker 1 pass 1 micro-batch 1"));
+          "0: forward discriminator pass 0 micro-batch 0", "0: send rank 2 pass 0 micro-batch 0",
+          "0: forward discriminator pass 0 micro-batch 1", "0: send rank 2 pass 0 micro-batch 1",
+          "0: forward generator pass 1 micro-batch 0", "0: send rank 2 pass 1 micro-batch 0",
+          "0: forward generator pass 1 micro-batch 1", "0: send rank 2 pass 1 micro-batch 1"));
 }
 
 TEST(StageSchedule, NobodyWaitsForEverAndAllThatIsSentIsReceived) {

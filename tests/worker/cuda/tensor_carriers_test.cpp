@@ -300,7 +300,7 @@ TEST_P(TensorCarriers, NameWhoIsSilent) {
     silent();
     FAIL() << "nothing was sent";
   } catch (const comm::PeerError& error) {
-    EXPECT_EQ(error.worker(), 0);
+    EXPECT_EQ(error.worker(), WorkerIndex(0));
     EXPECT_THAT(error.what(), HasSubstr("for rank 1 (a tensor of step 7"));
   }
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs the phases of a user's step on micro-batches (docs/own-step.md). As python/own_step.cpp."""
+"""Runs the phases of a user's step on micro-batches (docs/own-step.md). As python/call/own_step.cpp."""
 import functools
 
 import torch

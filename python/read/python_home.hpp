@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Finds a Python environment (a venv, conda's, uv's) by its files: the interpreter's library, and a
+// LibTorch that must be ours. Runs nothing of it. Any thread.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "base/environment.hpp"
+
+namespace gangway {
+
+struct PythonHome {
+  std::filesystem::path executable;  ///< "/home/me/.venv/bin/python"
+  std::filesystem::path library;     ///< libpython3.11.so.1.0
+  std::filesystem::path torch;       ///< the folder of its package torch
+};
+
+/// @param chosen  layout.python: a folder, or the interpreter in its bin/; empty: $VIRTUAL_ENV, or
+/// without that the environment of the LibTorch that this program has loaded, from the folder
+/// `torch`
+/// @throws ConfigError of one line that begins with the place: no environment, not CPython 3.11, no
+/// shared libpython, another LibTorch, or writable by other users
+[[nodiscard]] PythonHome find_python(const std::string& chosen, const Environment& environment,
+                                     const std::filesystem::path& torch);
+
+/// Returns the linker's build id of an ELF file, in hexadecimal; empty: none.
+[[nodiscard]] std::string elf_build_id(const std::filesystem::path& file);
+
+}  // namespace gangway

@@ -68,6 +68,7 @@ struct AugmentSpec {
 
 /// A class of a Python file of the user's. A network without one is the family's.
 struct ModuleFile : HashedFile {
+  std::string module = {};        ///< of a package: "R3GAN.Networks"; empty: the file's own name
   std::string python_class = {};  ///< "Generator"
   std::string arguments = {};     ///< of the constructor: a JSON map sorted by name; empty: none
   std::optional<std::int64_t> num_parameters = {};  ///< known once the class is made; not a key
@@ -76,6 +77,7 @@ struct ModuleFile : HashedFile {
   [[nodiscard]] PythonSpec python_spec(std::string key, std::uint64_t seed) const {
     return {.key = std::move(key),
             .file = file,
+            .module = module,
             .hash = hash,
             .python_class = python_class,
             .arguments = arguments,

@@ -5,6 +5,7 @@ tests/distributed/from_python.py."""
 import contextlib
 import io
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -142,6 +143,14 @@ class Given(unittest.TestCase):
                             (own_package.Net, f"{folder}/own_package.nets:Net"), (own_package.Top, f"{folder}/own_package.__init__:Top")):
             self.assertEqual(classes.named(made, ""), {"python": place})
         self.assertIs(self.made_again(classes.named(JSONDecoder, "")["python"])[0], JSONDecoder)  # an installed package's
+
+    def test_of_a_package_are_found_in_a_run_by_a_replay(self):
+        from gangway.reference import load  # imports PyTorch
+        self.write("own_pair/nets.py", "from .layers import size\nclass Net: size = size\n")
+        self.write("own_pair/layers.py", "size = 3\n")
+        shutil.copytree(self.folder / "own_pair", self.folder / "python/HASH/own_pair")
+        call, find, arguments = load.class_of(self.folder, {"python": "src/own_pair.nets:Net", "width": 4}, "HASH", trusts=True)
+        self.assertEqual((find().size, arguments), (3, {"width": 4}))
 
     def test_are_refused_in_one_line_where_no_worker_could_import_them(self):
         main = self.script()

@@ -68,9 +68,9 @@ struct AugmentSpec {
 
 /// A class of a Python file of the user's. A network without one is the family's.
 struct ModuleFile : HashedFile {
-  std::string module = {};        ///< of a package: "R3GAN.Networks"; empty: the file's own name
   std::string python_class = {};  ///< "Generator"
   std::string arguments = {};     ///< of the constructor: a JSON map sorted by name; empty: none
+  std::string module = {};        ///< of a package: "R3GAN.Networks"; empty: the file's own name
   std::optional<std::int64_t> num_parameters = {};  ///< known once the class is made; not a key
   [[nodiscard]] bool is_python() const { return !file.empty(); }
   /// Returns the class alone, without inputs and outputs.

@@ -65,9 +65,14 @@ TICK = "tick 1     kimg 1.0      time 0s   sec/kimg 0.09    img/s 10675.6  loss_
 class Given(unittest.TestCase):
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="gangway-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.made = self.folder / "made"
         self.made.mkdir()
-        self.enterContext(mock.patch.dict(sys.modules))
+        for name in [name for name in sys.modules if name.startswith("own_")]:
+            del sys.modules[name]
+        main = sys.modules["__main__"]
+        self.addCleanup(sys.modules.update, {"__main__": main})
+        self.addCleanup(sys.modules.pop, "IPython", None)
         sys.path.insert(0, str(self.folder))
         self.addCleanup(sys.path.remove, str(self.folder))
         self.write("own_layers.py", "star = 1\ndef noted(found):\n    return found\n")
@@ -166,6 +171,7 @@ class Given(unittest.TestCase):
 class Started(unittest.TestCase):
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="gangway-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.enterContext(mock.patch.dict(os.environ, {"GANGWAY_BIN": str(self.folder)}))
 
     def command(self, *lines):

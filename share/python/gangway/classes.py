@@ -49,16 +49,16 @@ def _is_plain(value) -> bool:
     return value is None or type(value) in (int, bool, str, bytes)
 
 
-def _imported(text: str) -> list[Path]:
-    """Returns files and package folders of the user's own modules that a text imports."""
-    found = []
+def _own_folders(text: str) -> set[Path]:
+    """Returns the folders of the user's own modules that a text imports."""
+    found = set()
     for node in ast.walk(ast.parse(text)):
         names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [
             alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         for module in (sys.modules.get(name.partition(".")[0]) for name in names):
             if module is not None and _is_own(module):
                 place = _place_of(module)
-                found.append(place.parent if place.name == "__init__.py" else place)
+                found.add(place.parent.parent if place.name == "__init__.py" else place.parent)
     return found
 
 
@@ -157,18 +157,18 @@ class _Extract:
         return statement.text.splitlines()
 
     def written(self, folder: Path) -> list[tuple[str, int]]:
-        """Writes the file, and links to the user's own modules that it imports. Returns each line's
-        place."""
-        lines, places = [], []
+        """Writes the file, and links to all files beside the user's own modules that it imports, for
+        their imports. Returns each line's place."""
+        lines, places, folders = [], [], set()
         for index in sorted(self.taken):
             statement = self.statements[index]
             for taken in self.taken[index].values():
                 lines += taken
                 places += [(statement.cell, statement.line + number) for number in range(len(taken))]
-            for module in _imported("\n".join(self.taken[index].get("", ()))):
-                link = folder / module.name
-                if not link.is_symlink():
-                    link.symlink_to(module)
+            folders |= _own_folders("\n".join(self.taken[index].get("", ())))
+        for one in [one for own in sorted(folders) for one in own.iterdir()]:
+            if (one.suffix == ".py" or one.is_dir()) and not (folder / one.name).is_symlink():
+                (folder / one.name).symlink_to(one)
         (folder / self.file).write_text("\n".join([*lines, ""]))
         return places
 

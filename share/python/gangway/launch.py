@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Runs `gangway run` as a subprocess."""
+import contextlib
 import ctypes
 import os
 import re
@@ -81,6 +82,19 @@ def _key_of(key: str, value) -> tuple[str, object]:
     return {"data": "data.source", "step": "training.step"}.get(key, f"model.{key}"), value
 
 
+@contextlib.contextmanager
+def _held_interrupt():
+    """Holds Ctrl-C back, whose KeyboardInterrupt would lose a process that is being started. Yields a list of those that came."""
+    came: list[int] = []
+    is_main = threading.current_thread() is threading.main_thread()  # only there do handlers run
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number)) if is_main else None
+    try:
+        yield came
+    finally:
+        if is_main:
+            signal.signal(signal.SIGINT, before or signal.SIG_DFL)
+
+
 def _carried_out(words: list[str], quiet: bool, told) -> tuple[int, list[str], list[str]]:
     """Runs the command, shows its lines as they come, each as `told` returns it, and returns (exit
     code, stdout, stderr). The command gets SIGTERM when this thread ends, with a notebook's kernel
@@ -102,9 +116,12 @@ def _carried_out(words: list[str], quiet: bool, told) -> tuple[int, list[str], l
 
     with Progress() as shown:
         # A session of its own: a terminal's Ctrl-C would reach it beside the signal from here.
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   errors="replace", start_new_session=True, preexec_fn=in_child)
+        with _held_interrupt() as came:
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                       errors="replace", start_new_session=True, preexec_fn=in_child)
         try:
+            if came:
+                raise KeyboardInterrupt
             for pipe, lines, to in zip((process.stdout, process.stderr), kept, (sys.stdout, sys.stderr)):
                 threads.append(threading.Thread(target=tell, args=(pipe, lines, to), daemon=True))
                 threads[-1].start()

@@ -24,7 +24,7 @@ from gangway.classes import Classes  # noqa: E402
 from gangway.progress import Progress  # noqa: E402
 from gangway.shown import Picture, Pictures, Stats  # noqa: E402
 
-SCRIPT = """
+SCRIPT = """from __future__ import annotations
 import math, own_layers
 from own_layers import *
 width = 2
@@ -43,13 +43,13 @@ class Base:
 class Net(Base):
     class Inner:
         pass
-    def __init__(self, rate=math.pi):
+    def __init__(self, rate: Unknown = math.pi):
         self.size = doubled(width) + sizes[-1] + star
     def fails(self):
         raise ValueError
 
 class Critic:
-    pass
+    name = __name__
 
 if __name__ == "__main__":
     other = object()
@@ -112,6 +112,7 @@ class Given(unittest.TestCase):
         again, text = self.made_again(named["generator"]["python"])
         self.assertEqual(again().size, main.Net().size)
         self.assertIn("class Critic", text)
+        self.assertTrue(text.startswith("from __future__"))
         for word in ("unused", "other", "print", "Guarded"):
             self.assertNotIn(word, text)
         self.assertEqual((self.made / "own_layers.py").resolve(), (self.folder / "own_layers.py").resolve())
@@ -120,7 +121,7 @@ class Given(unittest.TestCase):
 
     def test_depend_on_nothing_else_of_the_script(self):
         texts = [self.made_again(Classes(self.made).named(self.script(text).Net, "")["python"])[1]
-                 for text in (SCRIPT, "other = 3\n\n" + SCRIPT.replace("object()", "dict()"))]
+                 for text in (SCRIPT, SCRIPT.replace("object()", "dict()").replace("print", "\n\nprint"))]
         self.assertEqual(*texts)
 
     def test_of_a_notebook_are_those_of_its_newest_cells(self):

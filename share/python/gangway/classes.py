@@ -69,8 +69,16 @@ class _Statement:
         first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
         self.node, self.cell, self.line = node, cell, first
         # Several statements may share a line: only a definition is taken as lines, for its decorators.
-        self.text = ("\n".join(text.splitlines()[first - 1:node.end_lineno]) if isinstance(node, _DEFINITIONS)
+        self.text = ("\n".join(text.split("\n")[first - 1:node.end_lineno]) if isinstance(node, _DEFINITIONS)
                      else ast.get_source_segment(text, node))
+
+    def is_future(self) -> bool:
+        """Returns whether it is `from __future__ import x`, which has to be first in a file."""
+        return isinstance(self.node, ast.ImportFrom) and self.node.module == "__future__"
+
+    def is_guarded(self) -> bool:
+        """Returns whether it is `if __name__ == "__main__":`."""
+        return isinstance(self.node, ast.If) and any(isinstance(one, ast.Name) and one.id == "__name__" for one in ast.walk(self.node.test))
 
     def bound(self) -> set[str]:
         """Returns the names that it binds at the top level; "*" for those of `from x import *`."""
@@ -126,7 +134,9 @@ class _Extract:
         for index, statement in enumerate(self.statements):
             for name in statement.bound():
                 self.binders.setdefault(name, []).append(index)
-        self.taken: dict[int, dict[str, list[str]]] = {}  # by statement: its lines as "", or a value by its name
+        # By statement: its lines as "", or a value by its name.
+        self.taken: dict[int, dict[str, list[str]]] = {index: {"": one.text.split("\n")} for index, one in enumerate(self.statements)
+                                                       if one.is_future()}
 
     def take(self, name: str, before: int | None = None) -> None:
         """Takes the statement that binds the name, and what that needs. @param before  only an earlier one: its value is needed
@@ -141,7 +151,7 @@ class _Extract:
             statement = self.statements[index]
             if "" in self.taken.get(index, {}):
                 continue
-            if isinstance(statement.node, _LOOPS) or "__name__" in statement.used():
+            if isinstance(statement.node, _LOOPS) or statement.is_guarded():
                 raise Failed(f"{statement.cell}:{statement.line} makes {name} in a loop or under __name__, which no worker runs: make it "
                              "in a statement of its own")
             self.taken.setdefault(index, {})[""] = self._lines(statement)
@@ -154,13 +164,13 @@ class _Extract:
             package = (self.values.get("__package__") or "").split(".")
             base = package[:len(package) - node.level + 1] + ([node.module] if node.module else [])
             statement.text = ast.unparse(ast.ImportFrom(".".join(base), node.names, 0))
-        return statement.text.splitlines()
+        return statement.text.split("\n")
 
     def written(self, folder: Path) -> list[tuple[str, int]]:
         """Writes the file, and links to all files beside the user's own modules that it imports, for
         their imports. Returns each line's place."""
         lines, places, folders = [], [], set()
-        for index in sorted(self.taken):
+        for index in sorted(self.taken, key=lambda index: (not self.statements[index].is_future(), index)):
             statement = self.statements[index]
             for taken in self.taken[index].values():
                 lines += taken

@@ -125,7 +125,8 @@ class Given(unittest.TestCase):
         self.assertEqual(*texts)
 
     def test_of_a_notebook_are_those_of_its_newest_cells(self):
-        cells = ["", "depth = 1\nclass Base: pass\nclass Net: size = depth", "%%oops", "class Net(Base):\n  size = depth + 10", "class Base: size = -1", "depth = 5"]
+        cells = ["", "depth = 1\nclass Base: pass\nclass Net: size = depth", "%%oops", "class Net(Base):\n  size = depth + 10", "class Base: size = -1",
+                 "depth = 5"]
         main = sys.modules["__main__"] = types.ModuleType("__main__")
         for cell in cells:
             if "%" not in cell:
@@ -211,7 +212,7 @@ class Started(unittest.TestCase):
             program = ("import signal, gangway; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
                        "try: gangway.run({}, quiet=True)\nexcept KeyboardInterrupt: print('interrupted')")
             with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True,
-                                  env={**os.environ, "PYTHONPATH": str(ROOT / "share/python")}) as process:
+                                  env={**os.environ, "PYTHONPATH": str(ROOT / "share/python"), "TMPDIR": str(self.folder)}) as process:
                 self.wait_for("begun")
                 process.send_signal(number)
                 self.wait_for("ended")

@@ -135,6 +135,7 @@ PerNetwork<Architecture> Job::architectures() const {
       PythonSpec spec = python_network(role, settled, example_shape(settled));
       spec.key = "model." + network.name;
       spec.file = network.module.file;
+      spec.module = network.module.module;
       spec.hash = network.module.hash;
       spec.python_class = network.module.python_class;
       spec.arguments = network.module.arguments;

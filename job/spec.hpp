@@ -70,12 +70,14 @@ struct AugmentSpec {
 struct ModuleFile : HashedFile {
   std::string python_class = {};  ///< "Generator"
   std::string arguments = {};     ///< of the constructor: a JSON map sorted by name; empty: none
+  std::string module = {};        ///< of a package: "R3GAN.Networks"; empty: the file's own name
   std::optional<std::int64_t> num_parameters = {};  ///< known once the class is made; not a key
   [[nodiscard]] bool is_python() const { return !file.empty(); }
   /// Returns the class alone, without inputs and outputs.
   [[nodiscard]] PythonSpec python_spec(std::string key, std::uint64_t seed) const {
     return {.key = std::move(key),
             .file = file,
+            .module = module,
             .hash = hash,
             .python_class = python_class,
             .arguments = arguments,

@@ -201,8 +201,7 @@ void add_source_keys(std::vector<Key>& keys) {
       return set_text(node, job);
     }
     const std::string complaint = read_python_call(node, module);
-    job.data.source =
-        std::filesystem::path(module.file).filename().string() + ":" + module.python_class;
+    job.data.source = module.python_spec("", 0).name_in_folder() + ":" + module.python_class;
     return complaint;
   };
   source.get_weighty = source.get;

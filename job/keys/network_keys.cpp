@@ -218,6 +218,7 @@ void add_python_class(Keys& keys, KeyText text, const std::string& note, Of of) 
     if (is_about_python(node)) {
       return read_python_call(node, of(job));
     }
+    of(job).module.clear();
     of(job).python_class.clear();
     of(job).arguments.clear();
     const std::string complaint = set_file(node, job);

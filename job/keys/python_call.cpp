@@ -43,10 +43,29 @@ bool is_class_name(std::string_view text) {
   return true;
 }
 
-/// Returns the position of the colon in "nets.py:Generator"; npos: there is no such text.
-std::size_t colon_in(std::string_view text) {
-  const std::size_t ending = text.rfind(".py:");
-  return ending == std::string_view::npos ? ending : ending + kEnding.size();
+/// Reads "nets.py:Generator" or "src/R3GAN.Networks:Generator" into file, module and class.
+/// @return whether `text` is such a name; not for a data source such as "images:faces.zip"
+bool read_class(std::string_view text, ModuleFile& module) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || !is_class_name(text.substr(colon + 1))) {
+    return false;
+  }
+  const std::string_view place = text.substr(0, colon);
+  const std::string_view name = place.substr(place.rfind('/') + 1);
+  const bool is_file = place.ends_with(kEnding);
+  if (!is_file && (name.find('.') == std::string_view::npos || !is_class_name(name) ||
+                   (!place.starts_with('/') && place.find(':') != std::string_view::npos))) {
+    return false;
+  }
+  module.file = place;
+  module.module = is_file ? "" : name;
+  module.python_class = text.substr(colon + 1);
+  if (!is_file) {
+    std::replace(module.file.end() - static_cast<std::ptrdiff_t>(name.size()), module.file.end(),
+                 '.', '/');
+    module.file += kEnding;
+  }
+  return true;
 }
 
 /// Parses a whole number, a real one, true, false, null, or text, as in YAML 1.2.
@@ -102,13 +121,17 @@ Json arguments_of(const ModuleFile& module) {
 }  // namespace
 
 bool is_about_python(const YamlNode& node) {
+  ModuleFile unused;
   return node.kind == YamlNode::Kind::kMap ||
          (node.kind == YamlNode::Kind::kScalar &&
-          (colon_in(node.text) != std::string::npos || node.text.ends_with(kEnding)));
+          (node.text.find(".py:") != std::string::npos || node.text.ends_with(kEnding) ||
+           read_class(node.text, unused)));
 }
 
 std::string class_expected(const YamlNode& node) {
-  return fmt::format("expected FILE.py:CLASS, such as nets.py:Generator, {}", unlike(node));
+  return fmt::format(
+      "expected FILE.py:CLASS or PACKAGE.MODULE:CLASS, such as nets.py:Generator, {}",
+      unlike(node));
 }
 
 std::string read_python_call(const YamlNode& node, ModuleFile& module) {
@@ -116,17 +139,13 @@ std::string read_python_call(const YamlNode& node, ModuleFile& module) {
   std::string complaint;
   const auto take_name = [&](const YamlNode& name) {
     const auto text = read_text(name);
-    const std::size_t colon = colon_in(text.value);
-    if (!text.complaint.empty() || colon == std::string::npos ||
-        !is_class_name(std::string_view(text.value).substr(colon + 1))) {
+    ModuleFile found;
+    if (!text.complaint.empty() || !read_class(text.value, found)) {
       complaint = class_expected(name);
       return;
     }
-    std::string hash = std::move(read.hash);
-    read = {};
-    read.hash = std::move(hash);
-    read.file = text.value.substr(0, colon);
-    read.python_class = text.value.substr(colon + 1);
+    found.hash = std::move(read.hash);
+    read = std::move(found);
   };
   if (node.kind == YamlNode::Kind::kScalar) {
     take_name(node);
@@ -155,7 +174,10 @@ std::string read_python_call(const YamlNode& node, ModuleFile& module) {
 }
 
 std::string python_call_text(const ModuleFile& module) {
-  const std::string name = quoted_if_needed(module.file + ":" + module.python_class);
+  const std::string place = module.module.empty()
+                                ? module.file
+                                : (module.python_spec("", 0).folder() / module.module).string();
+  const std::string name = quoted_if_needed(place + ":" + module.python_class);
   if (module.arguments.empty()) {
     return name;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Parses a job's value for a class of the user's Python: `nets.py:Generator`, or with constructor
-// arguments `{python: nets.py:Generator, width: 64}`. Used by job/keys/. Pure.
+// Parses a job's value for a class of the user's Python: `nets.py:Generator`, of a package
+// `src/R3GAN.Networks:Generator`, or with constructor arguments `{python: nets.py:Generator, width:
+// 64}`. Used by job/keys/. Pure.
 #pragma once
 
 #include <string>

@@ -62,8 +62,8 @@ std::string read_bytes(const GivenFile& given) {
   const std::string& file = given.place->file;
   if (given.python != nullptr) {
     try {
-      return hashed_text(given.python->python_class, given.python->arguments,
-                         read_python_sources(file));
+      const PythonSpec spec = given.python->python_spec(given.key, 0);
+      return hashed_text(spec, read_python_sources(spec));
     } catch (const ConfigError& error) {
       throw ConfigError(fmt::format("{}: {}", given.key, error.what()));
     }
@@ -101,7 +101,8 @@ std::string read_checked(const GivenFile& given) {
 /// Names the copy by its content, so that a run restarted with another file keeps both.
 fs::path kept_file(const fs::path& run, const GivenFile& given) {
   if (given.python != nullptr) {
-    return run / kPythonFolder / given.place->hash / fs::path(given.place->file).filename();
+    return run / kPythonFolder / given.place->hash /
+           given.python->python_spec(given.key, 0).name_in_folder();
   }
   return run / kModulesFolder / fmt::format("style-{}.picture", given.place->hash);
 }
@@ -121,11 +122,13 @@ void make_folder(const fs::path& folder) {
 
 /// Copies the job's own file last: if it exists, all do.
 void keep_sources(const GivenFile& given, const fs::path& kept) {
-  PythonSources sources = read_python_sources(given.place->file);
-  const auto named = sources.extract(kept.filename().string());
+  PythonSpec spec = given.python->python_spec(given.key, 0);
+  PythonSources sources = read_python_sources(spec);
+  const auto named = sources.extract(spec.name_in_folder());
+  spec.file = kept.string();
   for (const auto& [path, text] : sources) {
-    make_folder((kept.parent_path() / path).parent_path());
-    write_file_atomically(kept.parent_path() / path, text);
+    make_folder((spec.folder() / path).parent_path());
+    write_file_atomically(spec.folder() / path, text);
   }
   write_file_atomically(kept, named.mapped());
 }

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 namespace py = pybind11;
 
 void refuse(const PythonSpec& spec, const std::string& what) {
-  const std::string file = fs::path(spec.file).filename().string();
+  const std::string file = spec.name_in_folder();
   // Python's message names the file and line itself.
   throw ConfigError(what.starts_with(file + ":")
                         ? fmt::format("{}: {}", spec.key, what)
@@ -28,13 +28,12 @@ bool is_about_memory(const py::error_already_set& error) {
 }
 
 py::tuple place_of(const PythonSpec& spec) {
-  const fs::path folder = fs::absolute(spec.file).parent_path();
+  const fs::path folder = fs::current_path() / spec.folder();
   py::dict files;
   for (const auto& [path, text] : read_trusted_python(spec)) {
     files[py::str(path)] = py::bytes(text);  // as bytes: the file declares its own encoding
   }
-  return py::make_tuple(folder.string(), files, fs::path(spec.file).stem().string(),
-                        spec.python_class);
+  return py::make_tuple(folder.string(), files, spec.import_name(), spec.python_class);
 }
 
 py::object wrapped(const at::Tensor& tensor) {

@@ -164,9 +164,8 @@ ReaderProcess::ReaderProcess(const PythonSpec& spec, const std::string& executab
   }
   const std::string_view reader = kReader;
   const std::string_view step = kStepOfReader;
-  const fs::path file = fs::absolute(spec.file);
-  const Json begin{{"folder", file.parent_path().string()},
-                   {"module", file.stem().string()},
+  const Json begin{{"folder", (fs::current_path() / spec.folder()).string()},
+                   {"module", spec.import_name()},
                    {"class", spec.python_class},
                    {"arguments", spec.arguments},
                    {"seed", spec.seed},
@@ -199,7 +198,7 @@ void ReaderProcess::write_all(std::string_view text) {
 void ReaderProcess::refuse(const std::string& what) const { throw ConfigError(line_of(what)); }
 
 std::string ReaderProcess::line_of(const std::string& what) const {
-  const std::string file = fs::path(spec_.file).filename().string();
+  const std::string file = spec_.name_in_folder();
   return what.starts_with(file + ":")
              ? fmt::format("{}: {}", spec_.key, what)
              : fmt::format("{}: {}:{}: {}", spec_.key, file, spec_.python_class, what);

@@ -82,6 +82,37 @@ std::optional<fs::path> first_of(const std::vector<fs::path>& bases,
   return std::nullopt;
 }
 
+/// Returns the folders that imports search in: packages, then folders that its .pth files name, as
+/// Python's module site adds them, then those of the bases.
+std::vector<fs::path> package_folders(const fs::path& prefix, const std::vector<fs::path>& bases) {
+  const fs::path packages = prefix / "lib/python3.11/site-packages";
+  std::vector<fs::path> lists;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(packages, error)) {
+    if (entry.path().extension() == ".pth") {
+      lists.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(lists);
+  std::vector<fs::path> folders{packages};
+  for (const fs::path& list : lists) {
+    std::ifstream lines(list);
+    for (std::string line; std::getline(lines, line);) {
+      line.erase(line.find_last_not_of(" \t\r") + 1);
+      if (!line.empty() && !line.starts_with('#') && !line.starts_with("import ")) {
+        folders.push_back(packages / line);  // a whole path stays as it is
+      }
+    }
+  }
+  for (const fs::path& base : bases) {
+    for (const char* below : {"lib/python3.11/site-packages", "local/lib/python3.11/dist-packages",
+                              "lib/python3/dist-packages"}) {
+      folders.push_back(base / below);
+    }
+  }
+  return folders;
+}
+
 /// Returns "3.12", from the folders below lib/; empty: unknown.
 std::string version_of(const fs::path& prefix) {
   std::error_code error;
@@ -170,9 +201,7 @@ PythonHome find_python(const std::string& chosen, const Environment& environment
                     "library (Debian: apt-get install libpython3.11)",
                     start, kLibrary, kVersion));
   }
-  const auto found = first_of(
-      bases, {"lib/python3.11/site-packages/torch", "local/lib/python3.11/dist-packages/torch",
-              "lib/python3/dist-packages/torch"});
+  const auto found = first_of(package_folders(prefix, bases), {"torch"});
   if (!found) {
     throw ConfigError(
         fmt::format("{}: has no PyTorch; install the build that Gangway uses there ({})", start,

@@ -244,11 +244,12 @@ std::vector<std::string> imports_in(const std::string& text) {
   return ImportReader(PythonTokens(text).all()).all();
 }
 
-PythonSources read_python_sources(const fs::path& file,
+PythonSources read_python_sources(const PythonSpec& spec,
                                   const std::function<void(const fs::path&)>& look) {
-  const fs::path folder = file.parent_path();
+  const fs::path folder = spec.folder();
   PythonSources sources;
-  std::vector<std::string> waiting{file.filename().string()};
+  std::vector<std::string> waiting = files_of_module(folder, spec.module);  // packages' files
+  waiting.push_back(spec.name_in_folder());
   while (!waiting.empty()) {
     const std::string next = waiting.back();
     waiting.pop_back();
@@ -257,12 +258,12 @@ PythonSources read_python_sources(const fs::path& file,
     }
     if (sources.size() == kMostSources) {
       throw ConfigError(
-          fmt::format("{}: imports more than {} files of its folder", file.string(), kMostSources));
+          fmt::format("{}: imports more than {} files of its folder", spec.file, kMostSources));
     }
     if (look) {
       look(fs::absolute(folder / next));
     }
-    const std::string text = read_source(folder / next, file);
+    const std::string text = read_source(folder / next, spec.file);
     for (const std::string& name : imports_in(text)) {
       if (const auto absolute = absolute_name(name, next)) {
         std::ranges::copy(files_of_module(folder, *absolute), std::back_inserter(waiting));
@@ -273,9 +274,9 @@ PythonSources read_python_sources(const fs::path& file,
   return sources;
 }
 
-std::string hashed_text(const std::string& python_class, const std::string& arguments,
-                        const PythonSources& sources) {
-  std::string all = python_class + "\n" + arguments + "\n";
+std::string hashed_text(const PythonSpec& spec, const PythonSources& sources) {
+  std::string all = spec.module + (spec.module.empty() ? "" : ":") + spec.python_class + "\n" +
+                    spec.arguments + "\n";
   for (const auto& [path, text] : sources) {
     all += fmt::format("{}\n{}\n{}", path, text.size(), text);
   }
@@ -283,8 +284,8 @@ std::string hashed_text(const std::string& python_class, const std::string& argu
 }
 
 PythonSources read_trusted_python(const PythonSpec& spec) {
-  PythonSources sources = read_python_sources(spec.file, require_trusted);
-  const std::string found = hash_of(hashed_text(spec.python_class, spec.arguments, sources));
+  PythonSources sources = read_python_sources(spec, require_trusted);
+  const std::string found = hash_of(hashed_text(spec, sources));
   if (!spec.hash.empty() && found != spec.hash) {
     throw ConfigError(fmt::format("{}: {} has changed: its XXH3-128 is {}, the job's is {}",
                                   spec.key, spec.file, found, spec.hash));

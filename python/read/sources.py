@@ -63,6 +63,7 @@ SOURCES = Sources()
 def find_class(folder, files, name, class_name, base):
     """Returns a class of the user's file. Raises Refused, which lists those derived from `base`."""
     SOURCES.add(folder, files)
+    name = name.removesuffix(".__init__")
     found = importlib.import_module(name)
     for part in class_name.split("."):
         if not hasattr(found, part):
@@ -77,6 +78,8 @@ def remedy(error):
     """Returns what helps against mistakes that come from single-process scripts, or ""."""
     if isinstance(error, ModuleNotFoundError):
         return f"; a job's own files lie beside the one that it names, and packages in {sys.prefix}"
+    if isinstance(error, ImportError) and "relative import" in str(error):
+        return "; name the class by its package: PACKAGE.MODULE:CLASS"
     if "NVIDIA driver" in str(error) or "not compiled with CUDA" in str(error):
         return "; all tensors are where the job computes: take cuda() and the like out"
     return ""

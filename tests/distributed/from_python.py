@@ -46,7 +46,7 @@ class FromPython(Trainings):
         runs = [self.run_quietly(SMALL, workers=workers, name=f"w{workers}")[0] for workers in (1, 3)]
         (self.folder / "w1").mkdir()  # a folder is not the run of its name
         self.assertEqual(gangway.open("w1").folder.resolve(), runs[0].folder.resolve())
-        self.assertEqual({run.digest() for run in runs}, {self.digest("w1")})
+        self.assertEqual({run.digest for run in runs}, {self.digest("w1")})
         states = [run.state_dict("generator", average=True) for run in runs]
         self.assertEqual(*(list(state) for state in states))
         self.assertTrue(all(values.equal(states[1][name]) for name, values in states[0].items()))
@@ -77,6 +77,12 @@ class FromPython(Trainings):
         generator.load_state_dict(run.state_dict("generator"))
         self.assertEqual(generator.start[1].num_batches_tracked.item(), 2)
         self.assertEqual(generator.eval()(torch.zeros(2, 64)).shape, (2, 1, 28, 28))
+        import nets  # the classes themselves, in the place of the job file that names them
+        model = {key: value for key, value in run.job["model"].items() if not key.startswith(("generator", "discriminator"))}
+        again, _ = self.run_quietly({**run.job, "model": model, "layout": {}}, 1, name="classes", discriminator=(nets.Discriminator, {"dropout": 0.2}),
+                                    generator=(nets.Generator, {"latent": 64, "width": 64}))
+        self.assertEqual(again.digest, run.digest)
+        self.assertEqual([picture.caption for picture in again.sample([3, 5])], ["3", "5"])
 
     def test_what_fails_is_one_line_and_the_exit_code(self):
         failed = self.fails(SMALL, training={"kimgs": 1})

@@ -78,6 +78,13 @@ class OwnPython(Trainings):
         code, out, err = self.call(GANGWAY, "run", "job.yaml", "--dry-run")
         self.assertEqual(code, 0, out + err)
         self.assertIn("Parameters: generator 230257, discriminator 36513\n", out)
+        (self.folder / "own").mkdir()
+        shutil.copy(self.folder / "nets.py", self.folder / "own/parts.py")
+        (self.folder / "own/nets.py").write_text("from .parts import Generator\n")
+        code, out, err = self.call(GANGWAY, "run", "job.yaml", "--dry-run", "model.generator={python: own.nets:Generator, width: 64}")
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("Parameters: generator 230257, discriminator 36513\n", out)
+        self.refuse("model.generator=own/nets.py:Generator", says=["nets.py:1 in <module>", "name the class by its package"])
         # tests/python/python_block_test.cpp has other refused networks; it imports PyTorch only once.
         (self.folder / "judge.py").write_text(JUDGE.format(
             construct="print('network discriminator 5'); print('gangway: forged')", forward="raise ValueError('not today')"))

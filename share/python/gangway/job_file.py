@@ -62,7 +62,7 @@ def words(keys: dict, before: str = "") -> list[str]:
     """Turns {"training": {"kimg": 80}} into words of the command line: ["training.kimg=80"]."""
     found = []
     for key, value in keys.items():
-        if isinstance(value, dict) and value:
+        if isinstance(value, dict) and value and "python" not in value:  # a class and its arguments are one value
             found += words(value, f"{before}{key}.")
         else:
             text = text_of(value, default_flow_style=True, width=10**6).removesuffix("\n...\n").strip()

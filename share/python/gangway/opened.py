@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Reads a run directory (docs/run-directory.md), also while the run trains."""
+import html
 import json
 import re
+import subprocess
+import tempfile
 from functools import cached_property
 from pathlib import Path
 
 from gangway import job_file
 from gangway.checkpoint import Checkpoint
-from gangway.errors import Failed
+from gangway.errors import Failed, complaints
+from gangway.launch import program
+from gangway.shown import Picture, Pictures, Stats
 
 
 def open_run(run, outdir="runs") -> "Run":
@@ -33,15 +38,19 @@ class Run:
     def __repr__(self):
         return f"gangway.open({str(self.folder)!r})"
 
+    def _repr_html_(self):
+        newest = Pictures(self.pictures[-1:])
+        return f"<p>{html.escape(repr(self))}</p>{self.stats._repr_html_()}{newest._repr_html_()}"
+
     @cached_property
     def job(self) -> dict:
         """Returns the resolved job: every key that applies, in its section."""
         return job_file.parse((self.folder / "job.yaml").read_text(), str(self.folder / "job.yaml"))
 
     @property
-    def stats(self) -> list[dict]:
+    def stats(self) -> Stats:
         """Returns a dict for each tick so far: "kimg", "images_per_second", "generator_loss" …"""
-        ticks = []
+        ticks = Stats()
         try:
             lines = (self.folder / "stats.jsonl").read_text().splitlines(keepends=True)
         except FileNotFoundError:
@@ -100,6 +109,31 @@ class Run:
             state[name.removeprefix(section).replace("/", ".")] = values
         return state
 
-    def digest(self, step: int | None = None) -> str:
-        """Returns what `gangway digest` prints: equal for equal jobs under any layout."""
-        return self.checkpoint(step).digest()
+    @property
+    def digest(self) -> str:
+        """Returns what `gangway digest` prints of the newest checkpoint: equal for equal jobs under
+        any layout. That of an older one: run.checkpoint(400).digest()."""
+        return self.checkpoint().digest()
+
+    @property
+    def pictures(self) -> Pictures:
+        """Returns the pictures that the training has drawn so far: reals, fakes_init, fakes …"""
+        files = sorted(self.folder.glob("*.png"), key=lambda file: (file.name[:5] != "reals", "_" not in file.name, file.name))
+        return Pictures(Picture(file.read_bytes(), file.name) for file in files)
+
+    def sample(self, seeds="0-15", step: int | None = None, options=()) -> Pictures:
+        """Returns the picture of each seed, by `gangway sample`; of points, one picture of all.
+        @param seeds  a number, numbers, or a text as "0-63"; options: more words, as ["--label", "3"]
+        """
+        text = seeds if isinstance(seeds, str) else ",".join(map(str, [seeds] if isinstance(seeds, int) else seeds))
+        words = [program(), "sample", str(self.folder), "--seeds", text, *(["--step", str(step)] if step is not None else []), *options]
+        with tempfile.TemporaryDirectory(prefix="gangway-sample-") as folder:
+            is_points = self.job["model"]["family"] == "mlp"
+            words += ["-o", f"{folder}/all.png"] if is_points else ["--single", folder]
+            done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            if done.returncode != 0:
+                why = complaints(done.stderr.splitlines())
+                raise Failed(why[-1] if why else f"gangway sample ended with {done.returncode}", done.returncode)
+            ranges = (part.partition("-") for part in text.split(","))
+            captions = [text] if is_points else [str(seed) for first, _, last in ranges for seed in range(int(first), int(last or first) + 1)]
+            return Pictures(Picture(file.read_bytes(), caption) for file, caption in zip(sorted(Path(folder).iterdir()), captions))

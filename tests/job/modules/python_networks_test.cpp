@@ -53,7 +53,7 @@ class PythonNetworks : public ::testing::Test {
 };
 
 TEST_F(PythonNetworks, AreMadeOfTheFilesThatTheyImport) {
-  EXPECT_THAT(read_python_sources(path("nets.py")),
+  EXPECT_THAT(read_python_sources({.file = path("nets.py")}),
               UnorderedElementsAre(Key("nets.py"), Key("layers/__init__.py"), Key("layers/norm.py"),
                                    Key("layers/deep.py"), Key("layers/up.py"), Key("helpers.py")));
 }
@@ -128,6 +128,45 @@ TEST_F(PythonNetworks, AreKeptInTheRunDirectoryWithWhatTheyImport) {
   EXPECT_EQ(read_trusted_python(script).size(), 6U);
   folder.write("run/python/" + script.hash + "/layers/up.py", "another");
   EXPECT_THROW((void)read_trusted_python(script), ConfigError);
+}
+
+TEST_F(PythonNetworks, OfAPackageAreNamedByItAndReadWithItsFolderBeside) {
+  folder.write("R3GAN/Networks.py",
+               "from .Resamplers import up\nfrom torch_utils.ops import fma\n");
+  folder.write("R3GAN/Resamplers.py", "");
+  folder.write("torch_utils/__init__.py", "");
+  folder.write("torch_utils/ops/__init__.py", "from .. import misc\n");
+  folder.write("torch_utils/ops/fma.py", "");
+  folder.write("torch_utils/misc.py", "");
+  const std::string text = "model: {generator: {python: 'R3GAN.Networks:Generator', width: 4}}\n";
+  JobSpec spec = parse_job(text, "job.yaml");
+  EXPECT_EQ(spec.network("generator").module.file, "R3GAN/Networks.py");
+  EXPECT_EQ(parse_job(to_yaml(spec), "job.yaml"), spec);
+  settle_modules(spec, folder.path());
+  EXPECT_EQ(spec.network("generator").module.file, path("R3GAN/Networks.py"));
+  EXPECT_EQ(parse_job(to_yaml(spec), "job.yaml"), spec);
+  const fs::path run = folder.path() / "run";
+  keep_modules(spec, run);
+  use_kept_modules(spec, run);
+  const PythonSpec script = *python_in(spec.architectures()[NetworkId{0}]);
+  EXPECT_EQ(script.folder(), (run / "python" / script.hash / "").string());
+  EXPECT_EQ(script.import_name(), "R3GAN.Networks");
+  EXPECT_THAT(
+      read_trusted_python(script),
+      UnorderedElementsAre(Key("R3GAN/Networks.py"), Key("R3GAN/Resamplers.py"),
+                           Key("torch_utils/__init__.py"), Key("torch_utils/ops/__init__.py"),
+                           Key("torch_utils/ops/fma.py"), Key("torch_utils/misc.py")));
+}
+
+TEST_F(PythonNetworks, OfAPackageAreNoSourceOfPictures) {
+  const auto module_of = [](const std::string& source) {
+    return parse_job("model: {family: dense}\ndata: {source: '" + source + "'}\n", "job.yaml")
+        .data.module;
+  };
+  EXPECT_EQ(module_of("faces.small:Faces").module, "faces.small");
+  EXPECT_EQ(module_of("src/faces.small:Faces").file, "src/faces/small.py");
+  EXPECT_FALSE(module_of("images:faces.zip").is_python());
+  EXPECT_FALSE(module_of("images:/data/faces.small:Faces").is_python());
 }
 
 TEST_F(PythonNetworks, LieBesideTheJobFileWhereTheyAreNotInTheFolderThatOneIsIn) {

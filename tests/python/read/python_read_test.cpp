@@ -63,6 +63,15 @@ TEST_F(PythonHomes, MayBeVirtualAndHaveTheLibraryOfTheirBase) {
   EXPECT_EQ(find_python(folder_.path().string(), {}, own_).library, library);
 }
 
+TEST_F(PythonHomes, MayHaveTheirTorchWhereAFileOfPathsNamesIt) {
+  write_all();
+  fs::rename(own_, other_.path() / "torch");
+  folder_.write(std::string(kPackages) + "more.pth",
+                "# paths\nimport sys\n\nnowhere\n" + other_.path().string() + "\r\n");
+  EXPECT_EQ(find_python(folder_.path().string(), {}, other_.path() / "torch").torch,
+            other_.path() / "torch");
+}
+
 TEST_F(PythonHomes, OfAnotherKindAreRefused) {
   EXPECT_THAT(complaint(own_), HasSubstr("has no bin/python"));
   write_all();

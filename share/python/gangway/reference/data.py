@@ -159,8 +159,7 @@ class Own:
 
 def own_of(run: Path, job: dict, trusts: bool) -> Own | None:
     """Returns the job's Python data; None if its source is not Python."""
-    source = job["data"]["source"]
-    return Own(run, job, trusts) if isinstance(source, dict) or ".py:" in source else None
+    return Own(run, job, trusts) if "source_hash" in job["data"] else None
 
 
 def _to_unit(pixels: np.ndarray) -> np.ndarray:

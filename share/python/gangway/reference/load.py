@@ -83,19 +83,23 @@ def require_trusted(path: Path) -> None:
 
 def class_of(run: Path, named, wanted_hash: str, trusts: bool):
     """Returns (name in the job, function that imports the class, arguments), from the run's copy.
-    @param named  the job's value: nets.py:Net, or a map of `python: nets.py:Net` and arguments"""
+    @param named  the job's value: nets.py:Net, folder/package.module:Net, or a map of such a
+    `python: nets.py:Net` and arguments"""
     call, arguments = (named["python"], {**named}) if isinstance(named, dict) else (named, {})
     arguments.pop("python", None)
-    file, _, class_name = call.rpartition(":")
+    place, _, class_name = call.rpartition(":")
+    module = Path(place).name.removesuffix(".py")  # with dots: of a package
+    file = f"{module.replace('.', '/')}.py" if not place.endswith(".py") else Path(place).name
     folder = run / "python" / wanted_hash
     sources = sorted(folder.rglob("*.py"))
-    if folder / Path(file).name not in sources:
-        raise Failed(f"{folder / Path(file).name}: is not there: the run keeps a copy of each of your networks' files")
+    if folder / file not in sources:
+        raise Failed(f"{folder / file}: is not there: the run keeps a copy of each of your networks' files")
     for source in sources if not trusts else ():
         require_trusted(source)
     sys.dont_write_bytecode = True  # no __pycache__ in the run
     sys.path.insert(0, str(folder))
-    return call, lambda: functools.reduce(getattr, class_name.split("."), importlib.import_module(Path(file).stem)), arguments
+    name = module.removesuffix(".__init__")
+    return call, lambda: functools.reduce(getattr, class_name.split("."), importlib.import_module(name)), arguments
 
 
 def _python(run: Path, job: dict, name: str, statistics: list, trusts: bool) -> Module:
@@ -163,7 +167,7 @@ def _built_in(job: dict, name: str, shapes: dict) -> Dense:
 def _module_of(run: Path, job: dict, name: str, checkpoint, parameters: set, statistics: list, trusts: bool):
     """Returns the user's network, or else the family's."""
     named = job["model"].get(name, "none")
-    if isinstance(named, dict) or ".py:" in named:
+    if isinstance(named, dict) or ":" in named:
         return _python(run, job, name, statistics, trusts)
     if named != "none":
         raise Failed(f"model.{name}: {named}: TorchScript files are no networks any more (docs/python.md)")

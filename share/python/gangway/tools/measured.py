@@ -19,14 +19,13 @@ from typing import NamedTuple
 
 from gangway import job_file
 from gangway.errors import Failed, complaints
-from gangway.launch import program
+from gangway.launch import ENVIRONMENT, PR_SET_PDEATHSIG, program
 
-ENVIRONMENT, DIVERGED = 6, 4  # exit codes
+DIVERGED = 4                  # an exit code
 LAST_CHARACTERS = 2000        # of the output of a failed run
 TOLD_AGAIN = 0.2              # seconds between repeated signals to a run that has nothing to save
 STOPPED_LIMIT = 3             # seconds of SIGSTOP after which a measurement is worthless
 LAST_LIMIT = 10               # seconds after a signal until a command is killed
-PR_SET_PDEATHSIG = 1
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SCRATCH = "gangway-scratch-"  # prefix of folders, as in launch/process/temporary_folder.cpp
 YOUNG = 60                    # seconds: a younger folder may not be locked yet

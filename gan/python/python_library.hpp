@@ -44,7 +44,7 @@ struct PythonPlugin {
 /// Starts Python once a process if `job` has networks or a step of the user's Python. Sets the
 /// job's training.own from the file of its step.
 /// @throws ConfigError: the environment (layout.python, $VIRTUAL_ENV or Gangway's own LibTorch) is
-/// not CPython 3.11 with this program's LibTorch, or is writable by others; the step's file cannot
+/// not the Python of this program's LibTorch, or is writable by others; the step's file cannot
 /// be used. EnvironmentError: the plug-in or libpython is missing
 /// @param how  reports calls longer than a quarter of its timeout_seconds; 0: none
 /// @param keeps_bytecode  for later processes: one process writes it before workers begin

@@ -21,9 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kVersion = "3.11";
-constexpr std::string_view kLibrary = "libpython3.11.so.1.0";
-
 bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
@@ -94,6 +91,13 @@ std::string version_of(const fs::path& prefix) {
   return {};
 }
 
+/// Returns "3.11" for …/lib/python3.11/site-packages/torch, whose wheel fits that Python only;
+/// empty: LibTorch of another kind.
+std::string version_beside(const fs::path& torch) {
+  const std::string name = torch.parent_path().parent_path().filename().string();
+  return name.starts_with("python3.") ? name.substr(std::string_view("python").size()) : "";
+}
+
 bool is_same_library(const fs::path& theirs, const fs::path& ours) {
   std::error_code ignored;
   if (fs::equivalent(theirs, ours, ignored)) {
@@ -143,7 +147,6 @@ std::string elf_build_id(const fs::path& file) {
 
 PythonHome find_python(const std::string& chosen, const std::string& virtual_env,
                        const fs::path& torch) {
-  // `torch` is …/lib/python3.11/site-packages/torch.
   const fs::path own = torch.parent_path().parent_path().parent_path().parent_path();
   const fs::path place = !chosen.empty()        ? chosen
                          : !virtual_env.empty() ? virtual_env
@@ -157,22 +160,25 @@ PythonHome find_python(const std::string& chosen, const std::string& virtual_env
         start));
   }
   require_trusted(executable);
-  if (const std::string version = version_of(prefix); !version.empty() && version != kVersion) {
-    throw ConfigError(fmt::format("{}: is Python {}, and this needs {}", start, version, kVersion));
+  const std::string version = version_of(prefix);
+  std::string wanted = version_beside(torch);
+  if (!version.empty() && !wanted.empty() && version != wanted) {
+    throw ConfigError(fmt::format("{}: is Python {}, and this needs {}", start, version, wanted));
   }
+  wanted = wanted.empty() ? version : wanted;
   const std::vector<fs::path> bases = bases_of(prefix);
-  const std::string name(kLibrary);
+  const std::string name = fmt::format("libpython{}.so.1.0", wanted);
   const auto library =
       first_of(bases, {"lib/" + name, "lib/x86_64-linux-gnu/" + name, "lib64/" + name});
   if (!library) {
     throw ConfigError(
         fmt::format("{}: there is no {} of it: its Python has to be {} with a shared "
-                    "library (Debian: apt-get install libpython3.11)",
-                    start, kLibrary, kVersion));
+                    "library (Debian: apt-get install libpython{})",
+                    start, name, wanted, wanted));
   }
-  const auto found = first_of(
-      bases, {"lib/python3.11/site-packages/torch", "local/lib/python3.11/dist-packages/torch",
-              "lib/python3/dist-packages/torch"});
+  const auto found = first_of(bases, {"lib/python" + wanted + "/site-packages/torch",
+                                      "local/lib/python" + wanted + "/dist-packages/torch",
+                                      "lib/python3/dist-packages/torch"});
   if (!found) {
     throw ConfigError(
         fmt::format("{}: has no PyTorch; install the build that Gangway uses there ({})", start,

@@ -6,6 +6,7 @@
     .venv/bin/python bench/ddp/run.py --hosts 2 --rate 1gbit                 one process a host (docs/cluster-tests.md)
     .venv/bin/python bench/ddp/run.py --rivals plain bf16 compiled compiled-bf16 --modes across precision-bf16
 
+PyTorch's rows use the PyTorch of the Python that runs this: the newest, also where Gangway was built with an older one.
 The same network, batch, data and algorithm with as many processes of one thread each:
     ddp plain         both networks wrapped, Gloo, otherwise PyTorch's DCGAN tutorial
     ddp tuned B MB    fused Adam, channels-last, no discriminator weight gradients in the generator phase, gradients as
@@ -23,6 +24,7 @@ each turn, and its first ticks (2 s at least) are not counted; its rate includes
 other work is refused: --anyway measures there and says so.
 """
 import argparse
+import importlib.metadata
 import os
 import statistics
 import sys
@@ -128,7 +130,8 @@ def print_table(turns, num_loaded, options):
         return spread([mine / theirs for mine, theirs in zip(rates[name], rates[other])])
 
     print(f"\n{options.net}, batch {options.batch}, M = {options.microbatches}, {options.workers} workers of one thread, "
-          f"{options.rounds} rounds of {options.seconds:g} s, {os.cpu_count()} cores")
+          f"{options.rounds} rounds of {options.seconds:g} s, {os.cpu_count()} cores, "
+          f"PyTorch {importlib.metadata.version('torch')}")
     if num_loaded:
         print(f"NOT QUIET: others used more than {MAX_BUSY:.0%} of the machine before {num_loaded} of {options.rounds} rounds"
               + (" (--anyway)" if options.anyway else ""))

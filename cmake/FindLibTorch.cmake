@@ -12,6 +12,8 @@ endif()
 if(NOT EXISTS "${LIBTORCH_ROOT}/lib/libtorch_cpu.so")
   message(FATAL_ERROR "LibTorch not found (looked in '.venv' and LIBTORCH_ROOT): run ./launch/setup first")
 endif()
+# Another version in the same folder (launch/setup --torch) configures again. Ninja sees its headers and libraries by itself.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${LIBTORCH_ROOT}/include/torch/headeronly/version.h")
 add_library(gangway_torch INTERFACE)
 add_library(gangway::torch ALIAS gangway_torch)
 target_compile_options(gangway_torch INTERFACE

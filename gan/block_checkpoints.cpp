@@ -19,17 +19,21 @@ class Unheard final : public StatisticSink {
   void take(const Statistic& /*statistic*/, const at::Tensor& /*value*/) override {}
 };
 
-}  // namespace
-
-/// Keeps a tensor's incoming gradient with its own strides. A leaf would impose its strides, and
+/// Stores a tensor's incoming gradient with its own strides. A leaf would impose its strides, and
 /// vectorised operators may then round differently.
-struct BlockCheckpoints::Catch final : torch::autograd::Node {
+struct Catch final : torch::autograd::Node {
+  explicit Catch(std::shared_ptr<at::Tensor> to) : arrived(std::move(to)) {}
   torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override {
-    arrived = std::move(gradients.front());
+    *arrived = std::move(gradients.front());
     return {};
   }
-  at::Tensor arrived;
+  std::shared_ptr<at::Tensor> arrived;
 };
+
+/// A shared_ptr in LibTorch 2.11, an intrusive_ptr in later versions.
+using NodePointer = decltype(torch::autograd::Edge::function);
+
+}  // namespace
 
 BlockCheckpoints::BlockCheckpoints(Network& network, const NamedTensors& in,
                                    const ForwardContext& context, Trains trains)
@@ -78,7 +82,7 @@ void BlockCheckpoints::Run::pull_inputs(const std::vector<at::Tensor>& outputs,
       outputs, taken, gradients, /*retain_graph=*/false, /*create_graph=*/false,
       /*allow_unused=*/true);
   for (std::size_t i = 0; const auto& [name, one] : ends) {
-    one.caught->arrived = std::move(pulled[i++]);
+    *one.caught = std::move(pulled[i++]);
   }
 }
 
@@ -89,8 +93,9 @@ BlockCheckpoints::Run BlockCheckpoints::run(std::size_t block,
   for (const std::string& name : network_.block(block).ports().inputs) {
     if (moving_[block].contains(name) && in.has(name) && in.at(name).is_floating_point()) {
       Run::End& end = run.ends[name];
-      end = {.taken = in.at(name).detach(), .caught = std::make_shared<Catch>()};
-      torch::autograd::create_gradient_edge(end.taken, end.caught);
+      end = {.taken = in.at(name).detach(), .caught = std::make_shared<at::Tensor>()};
+      torch::autograd::create_gradient_edge(end.taken,
+                                            NodePointer(std::make_unique<Catch>(end.caught)));
       in = in.with(name, end.taken);
     }
   }
@@ -136,8 +141,8 @@ void BlockCheckpoints::pull(std::size_t block, const ForwardContext& context,
     again.pull_inputs(outputs, gradients);
   }
   for (const auto& [name, end] : again.ends) {
-    if (end.caught->arrived.defined()) {
-      flowing[name] = end.caught->arrived;
+    if (end.caught->defined()) {
+      flowing[name] = *end.caught;
     }
   }
 }

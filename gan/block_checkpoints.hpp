@@ -34,12 +34,11 @@ class BlockCheckpoints {
   [[nodiscard]] ByName backward(const std::vector<at::Tensor>& gradients) &&;
 
  private:
-  struct Catch;
   /// The graph of one block, cut off at the block's inputs.
   struct Run {
     struct End {
       at::Tensor taken;
-      std::shared_ptr<Catch> caught;  ///< its gradient after backward
+      std::shared_ptr<at::Tensor> caught;  ///< its gradient after backward
     };
     /// Runs backward to the block's inputs only; leaves gradients of weights alone.
     void pull_inputs(const std::vector<at::Tensor>& outputs,

@@ -6,6 +6,7 @@
     .venv/bin/python bench/ddp/run.py --hosts 2 --rate 1gbit                 one process a host (docs/cluster-tests.md)
     .venv/bin/python bench/ddp/run.py --rivals plain bf16 compiled compiled-bf16 --modes across precision-bf16
 
+PyTorch's rows use the PyTorch of the Python that runs this, also if Gangway was built with an older version.
 All rows have the same network, batch, data, algorithm and number of single-threaded processes:
     ddp plain         both networks wrapped, Gloo, otherwise PyTorch's DCGAN tutorial
     ddp tuned B MB    fused Adam, channels-last, no discriminator weight gradients in the generator phase, gradients as
@@ -23,6 +24,7 @@ its first ticks (2 s at least) do not count; its rate includes its reporting. Th
 --anyway measures there and says so.
 """
 import argparse
+import importlib.metadata
 import os
 import statistics
 import sys
@@ -128,7 +130,8 @@ def print_table(turns, num_loaded, options):
         return spread([mine / theirs for mine, theirs in zip(rates[name], rates[other])])
 
     print(f"\n{options.net}, batch {options.batch}, M = {options.microbatches}, {options.workers} workers of one thread, "
-          f"{options.rounds} rounds of {options.seconds:g} s, {os.cpu_count()} cores")
+          f"{options.rounds} rounds of {options.seconds:g} s, {os.cpu_count()} cores, "
+          f"PyTorch {importlib.metadata.version('torch')}")
     if num_loaded:
         print(f"NOT QUIET: other processes used more than {MAX_BUSY:.0%} of the machine before {num_loaded} of {options.rounds} rounds"
               + (" (--anyway)" if options.anyway else ""))

@@ -45,7 +45,7 @@ struct PythonPlugin {
 /// Starts Python once a process if `job` has networks or a step of the user's Python. Sets the
 /// job's training.own from the file of its step.
 /// @throws ConfigError: the environment (layout.python, $VIRTUAL_ENV or Gangway's own LibTorch) is
-/// not CPython 3.11 with this program's LibTorch, or is writable by others; the step's file cannot
+/// not the Python of this program's LibTorch, or is writable by others; the step's file cannot
 /// be used. EnvironmentError: the plug-in or libpython is missing
 /// @param tell  as PythonStart::tell; empty: prints lines to standard error behind the word python
 /// @param how  reports calls longer than a quarter of its timeout_seconds; 0: none

@@ -21,9 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kVersion = "3.11";
-constexpr std::string_view kLibrary = "libpython3.11.so.1.0";
-
 bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
@@ -83,9 +80,10 @@ std::optional<fs::path> first_of(const std::vector<fs::path>& bases,
 }
 
 /// Returns the folders that imports search in: packages, then folders that its .pth files name, as
-/// Python's module site adds them, then those of the bases.
-std::vector<fs::path> package_folders(const fs::path& prefix, const std::vector<fs::path>& bases) {
-  const fs::path packages = prefix / "lib/python3.11/site-packages";
+/// Python's module site adds them, then those of the bases. @param python  "python3.11"
+std::vector<fs::path> package_folders(const fs::path& prefix, const std::vector<fs::path>& bases,
+                                      const std::string& python) {
+  const fs::path packages = prefix / "lib" / python / "site-packages";
   std::vector<fs::path> lists;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(packages, error)) {
@@ -105,10 +103,9 @@ std::vector<fs::path> package_folders(const fs::path& prefix, const std::vector<
     }
   }
   for (const fs::path& base : bases) {
-    for (const char* below : {"lib/python3.11/site-packages", "local/lib/python3.11/dist-packages",
-                              "lib/python3/dist-packages"}) {
-      folders.push_back(base / below);
-    }
+    folders.push_back(base / "lib" / python / "site-packages");
+    folders.push_back(base / "local/lib" / python / "dist-packages");
+    folders.push_back(base / "lib/python3/dist-packages");
   }
   return folders;
 }
@@ -123,6 +120,13 @@ std::string version_of(const fs::path& prefix) {
     }
   }
   return {};
+}
+
+/// Returns "3.11" for …/lib/python3.11/site-packages/torch, whose wheel fits that Python only;
+/// empty: LibTorch of another kind.
+std::string version_beside(const fs::path& torch) {
+  const std::string name = torch.parent_path().parent_path().filename().string();
+  return name.starts_with("python3.") ? name.substr(std::string_view("python").size()) : "";
 }
 
 bool is_same_library(const fs::path& theirs, const fs::path& ours) {
@@ -174,7 +178,6 @@ std::string elf_build_id(const fs::path& file) {
 
 PythonHome find_python(const std::string& chosen, const Environment& environment,
                        const fs::path& torch) {
-  // `torch` is …/lib/python3.11/site-packages/torch.
   const fs::path own = torch.parent_path().parent_path().parent_path().parent_path();
   const auto active = environment.find("VIRTUAL_ENV");
   const bool has_active = active != environment.end() && !active->second.empty();
@@ -188,20 +191,23 @@ PythonHome find_python(const std::string& chosen, const Environment& environment
         start));
   }
   require_trusted(executable);
-  if (const std::string version = version_of(prefix); !version.empty() && version != kVersion) {
-    throw ConfigError(fmt::format("{}: is Python {}, and this needs {}", start, version, kVersion));
+  const std::string version = version_of(prefix);
+  std::string wanted = version_beside(torch);
+  if (!version.empty() && !wanted.empty() && version != wanted) {
+    throw ConfigError(fmt::format("{}: is Python {}, and this needs {}", start, version, wanted));
   }
+  wanted = wanted.empty() ? version : wanted;
   const std::vector<fs::path> bases = bases_of(prefix);
-  const std::string name(kLibrary);
+  const std::string name = fmt::format("libpython{}.so.1.0", wanted);
   const auto library =
       first_of(bases, {"lib/" + name, "lib/x86_64-linux-gnu/" + name, "lib64/" + name});
   if (!library) {
     throw ConfigError(
         fmt::format("{}: there is no {} of it: its Python has to be {} with a shared "
-                    "library (Debian: apt-get install libpython3.11)",
-                    start, kLibrary, kVersion));
+                    "library (Debian: apt-get install libpython{})",
+                    start, name, wanted, wanted));
   }
-  const auto found = first_of(package_folders(prefix, bases), {"torch"});
+  const auto found = first_of(package_folders(prefix, bases, "python" + wanted), {"torch"});
   if (!found) {
     throw ConfigError(
         fmt::format("{}: has no PyTorch; install the build that Gangway uses there ({})", start,

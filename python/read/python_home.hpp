@@ -12,14 +12,15 @@ namespace gangway {
 
 struct PythonHome {
   std::filesystem::path executable;  ///< "/home/me/.venv/bin/python"
-  std::filesystem::path library;     ///< libpython3.11.so.1.0
+  std::filesystem::path library;     ///< "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"
   std::filesystem::path torch;       ///< the folder of its package torch
 };
 
 /// @param chosen  layout.python: a folder, or the interpreter in its bin/; empty: $VIRTUAL_ENV, or
 /// without that the environment of the LibTorch that this program has loaded, from the folder
 /// `torch`
-/// @throws ConfigError of one line that begins with the place: no environment, not CPython 3.11, no
+/// @param torch  …/lib/python3.11/site-packages/torch: its Python is the one that is needed
+/// @throws ConfigError of one line that begins with the place: no environment, another Python, no
 /// shared libpython, another LibTorch, or writable by other users
 [[nodiscard]] PythonHome find_python(const std::string& chosen, const Environment& environment,
                                      const std::filesystem::path& torch);

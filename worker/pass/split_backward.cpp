@@ -47,19 +47,19 @@ class SplitBackward::Graph {
   }
 
   /// Returns the functions, starting at the outputs: each before the functions that feed it.
-  [[nodiscard]] std::vector<std::shared_ptr<Node>> functions() const {
+  [[nodiscard]] std::vector<NodePointer> functions() const {
     return {done_.rbegin(), done_.rend()};
   }
   [[nodiscard]] bool leads_to_inputs(const Node* function) const {
     return leads_to_inputs_.at(function);
   }
   /// Returns the leaves of `function`, reached by parts of the graph that lead to no input.
-  [[nodiscard]] std::set<std::shared_ptr<Node>> weights_on(const std::shared_ptr<Node>& function) {
-    std::set<std::shared_ptr<Node>> found;
+  [[nodiscard]] std::set<NodePointer> weights_on(const NodePointer& function) {
+    std::set<NodePointer> found;
     std::unordered_set<const Node*> seen;
-    std::vector<std::shared_ptr<Node>> open{function};
+    std::vector<NodePointer> open{function};
     while (!open.empty()) {
-      const std::shared_ptr<Node> one = open.back();
+      const NodePointer one = open.back();
       open.pop_back();
       if (dynamic_cast<const AccumulateGrad*>(one.get()) != nullptr) {
         found.insert(one);
@@ -75,10 +75,9 @@ class SplitBackward::Graph {
   }
 
  private:
-  void visit(const std::shared_ptr<Node>& root,
-             const std::unordered_set<const c10::TensorImpl*>& ends) {
+  void visit(const NodePointer& root, const std::unordered_set<const c10::TensorImpl*>& ends) {
     struct Step {
-      std::shared_ptr<Node> function;
+      NodePointer function;
       std::size_t next = 0;
     };
     std::vector<Step> way{{root}};
@@ -109,7 +108,7 @@ class SplitBackward::Graph {
   }
 
   std::unordered_map<const Node*, bool> leads_to_inputs_;
-  std::vector<std::shared_ptr<Node>> done_;  // each after the functions that feed it
+  std::vector<NodePointer> done_;  // each after the functions that feed it
 };
 
 SplitBackward::SplitBackward(std::vector<at::Tensor> outputs, std::vector<at::Tensor> gradients,
@@ -119,23 +118,23 @@ SplitBackward::SplitBackward(std::vector<at::Tensor> outputs, std::vector<at::Te
     return;
   }
   Graph graph(outputs, inputs);
-  std::map<std::shared_ptr<Node>, int> junctions_of;  // by weight
-  std::vector<std::shared_ptr<Node>> passed;          // on the way, without weights
-  for (const std::shared_ptr<Node>& function : graph.functions()) {
+  std::map<NodePointer, int> junctions_of;  // by weight
+  std::vector<NodePointer> passed;          // on the way, without weights
+  for (const NodePointer& function : graph.functions()) {
     const bool is_root = std::ranges::any_of(
         outputs, [&](const at::Tensor& output) { return output.grad_fn() == function; });
     const bool leads_on = graph.leads_to_inputs(function.get());
     if ((!leads_on && !is_root) || (leads_on && function->num_outputs() == 0)) {
       continue;  // leads to weights alone, or is an input
     }
-    const std::set<std::shared_ptr<Node>> weights = graph.weights_on(function);
+    const std::set<NodePointer> weights = graph.weights_on(function);
     if (weights.empty()) {
       passed.push_back(function);
       continue;
     }
     SplitPoint& split_point = split_points_.emplace_back(
         SplitPoint{.function = function, .arrived = std::make_shared<Arrived>()});
-    for (const std::shared_ptr<Node>& leaf : weights) {
+    for (const NodePointer& leaf : weights) {
       split_point.weights.emplace_back(leaf, 0);
       ++junctions_of[leaf];
     }
@@ -160,7 +159,7 @@ SplitBackward::SplitBackward(std::vector<at::Tensor> outputs, std::vector<at::Te
     rerun_roots_.emplace(std::move(outputs), std::move(gradients));
     return;
   }
-  for (const std::shared_ptr<Node>& function : passed) {
+  for (const NodePointer& function : passed) {
     function->release_variables();  // needed by the first part only
   }
 }

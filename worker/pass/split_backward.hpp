@@ -30,11 +30,13 @@ class SplitBackward {
 
  private:
   using Node = torch::autograd::Node;
+  /// A shared_ptr in LibTorch 2.11, an intrusive_ptr in later versions.
+  using NodePointer = decltype(torch::autograd::Edge::function);
   using Arrived = std::vector<at::Tensor>;
   /// A function with weights on the way to the inputs, or the start of a weights-only part of the
   /// graph.
   struct SplitPoint {
-    std::shared_ptr<Node> function;
+    NodePointer function;
     std::shared_ptr<Arrived> arrived;                 ///< gradients of its outputs
     std::vector<torch::autograd::Edge> weights = {};  ///< leaves of this function alone
   };

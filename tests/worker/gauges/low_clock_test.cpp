@@ -40,17 +40,17 @@ std::string advice_of(unsigned int megahertz, unsigned long long reasons) {
                                           .total_steps = 6,
                                           .tick_steps = 1});
   accounting.start(begin);
-  report::AdviceTracker book({});
+  report::AdviceTracker tracker({});
   for (std::int64_t step = 1; step <= 6; ++step) {
     messages::Progress progress{.step = step, .gauges = gauges->read()};
     progress.losses = {{.microbatch = 0, .by_network = {1.0, 1.0}}};
     progress.figures.parts = {1.0};
-    if (const auto tick = accounting.add(1, progress, begin, 1.0)) {
-      (void)book.add(nlohmann::json::parse(report::tick_json(*tick)));
+    if (const auto tick = accounting.add(Rank(1), progress, begin, 1.0)) {
+      (void)tracker.add(nlohmann::json::parse(report::tick_json(*tick)));
     }
   }
   ::dlclose(library);
-  for (const report::Advice& advice : book.current()) {
+  for (const report::Advice& advice : tracker.current()) {
     if (advice.rule == "low-clock") {
       return report::advice_line(advice);
     }

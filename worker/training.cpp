@@ -168,10 +168,8 @@ Training::Training(const TrainingSetup& setup, const BegunState& begun)
            .changes = &changes_,
            .shares = remote_ ? &shares_ : nullptr,
            .remote = remote_.get()}),
-      recorder_(make_recorder()),
       graphs_(make_graphs()),
-      traced_operations_(graphs_ ? static_cast<pipeline::Operations&>(*graphs_) : operations_,
-                         setup.job.network_names(), &trace_.compute()),
+      traced_operations_(performer(), setup.job.network_names(), &trace_.compute()),
       pictures_(
           {.job = setup_.job,
            .grid = setup_.options.output.grid,
@@ -192,31 +190,29 @@ Training::Training(const TrainingSetup& setup, const BegunState& begun)
   }
 }
 
-std::unique_ptr<GraphRecorder> Training::make_recorder() const {
+std::unique_ptr<StepGraphs> Training::make_graphs() {
   if (shares_.layout().cuda_graph == GraphChoice::kOff) {
     return nullptr;
   }
-  const std::string why_not = why_not_recorded(setup_.job, shares_.layout());
   std::unique_ptr<GraphRecorder> recorder = setup_.device.make_recorder();
-  if (why_not.empty() || !recorder) {
-    return recorder;
+  if (!recorder) {
+    return nullptr;
+  }
+  const std::string why_not = why_not_recorded(setup_.job, shares_.layout());
+  if (why_not.empty()) {
+    return std::make_unique<StepGraphs>(StepGraphsSetup{.recorder = std::move(recorder),
+                                                        .operations = operations_,
+                                                        .reals = reals_,
+                                                        .job = setup_.job,
+                                                        .execution = shares_.layout(),
+                                                        .local = local_,
+                                                        .say = exchange_.on_stall});
   }
   if (shares_.layout().cuda_graph != GraphChoice::kAuto && exchange_.on_stall) {
     exchange_.on_stall(
         fmt::format("numerics.cuda_graph: requested, but steps are not recorded: {}", why_not));
   }
   return nullptr;
-}
-
-std::unique_ptr<StepGraphs> Training::make_graphs() {
-  return recorder_ ? std::make_unique<StepGraphs>(StepGraphsSetup{.recorder = *recorder_,
-                                                                  .operations = operations_,
-                                                                  .reals = reals_,
-                                                                  .job = setup_.job,
-                                                                  .execution = shares_.layout(),
-                                                                  .local = local_,
-                                                                  .say = exchange_.on_stall})
-                   : nullptr;
 }
 
 messages::Ready Training::describe() const {

@@ -72,9 +72,11 @@ class Training {
   void perform(const std::vector<pipeline::Instruction>& schedule, std::int64_t step);
   /// Saves the checkpoint of a lease without steps, or of the last lease.
   void save_now(const messages::Lease& lease);
-  /// Returns the device's recorder; null: the device has none, or the job allows no recording.
-  [[nodiscard]] std::unique_ptr<GraphRecorder> make_recorder() const;
+  /// Begins to record steps; null: the device cannot, or the job allows no recording.
   [[nodiscard]] std::unique_ptr<StepGraphs> make_graphs();
+  [[nodiscard]] pipeline::Operations& performer() {
+    return graphs_ ? static_cast<pipeline::Operations&>(*graphs_) : operations_;
+  }
   /// Takes a snapshot of the present state: waits for everything under way.
   void take_snapshot_now(std::int64_t steps_done);
   /// Copies the image pools to the memory from which snapshots are taken, if there are any.
@@ -116,8 +118,7 @@ class Training {
   std::optional<comm::HostStreams> streams_;  // with workers of this host, where networks are apart
   std::unique_ptr<RemoteTensors> remote_;     // null: networks are not apart
   StepOperations operations_;
-  std::unique_ptr<GraphRecorder> recorder_;  // null: steps are not recorded
-  std::unique_ptr<StepGraphs> graphs_;       // null: the same
+  std::unique_ptr<StepGraphs> graphs_;  // null: steps are not recorded
   TracedOperations traced_operations_;
   /// Report of the last step, whose losses a device may still compute.
   struct UnsentReport {

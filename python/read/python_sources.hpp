@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Source files of a user's Python class: the file that the job names, and all files in its folder
-// (of a package: the folder above the package) that it imports, directly or not. Finds import
+// Source files of a user's Python class: the file that the job names, and the files in its folder
+// that it imports, directly or not. A package counts from the folder above it. Finds import
 // statements, in functions too; executes nothing. Other imports (importlib) are not found. Any
 // thread.
 #pragma once

@@ -158,7 +158,9 @@ TEST_F(ModuleFiles, LeaveNoKeyOfAFamilyAMeaning) {
 
 TEST_F(ModuleFiles, AreNoTorchScript) {
   const auto refusal = [](const std::string& key, const std::string& file) {
-    return "model." + key + ": expected FILE.py:CLASS, such as nets.py:Generator, not '" + file +
+    return "model." + key +
+           ": expected FILE.py:CLASS or PACKAGE.MODULE:CLASS, such as nets.py:Generator, not '" +
+           file +
            "'; TorchScript files are no networks any more: load it in a Python class "
            "(examples/python/torchscript.py, docs/python.md)";
   };

@@ -114,7 +114,7 @@ void StepGraphs::record(Known& known) {
   try {
     for (std::size_t i = 0; i < stretches.size(); ++i) {
       seed_call(stretches[i]);
-      known.recordings[i].graph = setup_.recorder.record(
+      known.recordings[i].graph = setup_.recorder->record(
           [this, &stretch = stretches[i], &into = known.recordings[i]] { compute(stretch, into); });
     }
     known.losses = std::exchange(operations.losses(), no_losses());
@@ -179,7 +179,7 @@ void StepGraphs::compute_side_by_side(const Stretch& stretch) {
         }
       }
     }
-    setup_.recorder.side_by_side(bodies);
+    setup_.recorder->side_by_side(bodies);
     for (const auto& [instruction, place] : closed) {
       operations.take_in(instruction, place);
     }
@@ -188,7 +188,7 @@ void StepGraphs::compute_side_by_side(const Stretch& stretch) {
 
 void StepGraphs::prove(Known& known, pipeline::Operations& marked) {
   setup_.reals.prepare(setup_.operations.step());
-  setup_.recorder.begin_step(setup_.operations.pass().seed(), setup_.operations.step());
+  setup_.recorder->begin_step(setup_.operations.pass().seed(), setup_.operations.step());
   known.is_proven = true;
   const std::span<const Instruction> list(known.lowered.list);
   std::size_t begin = 0;  // first instruction not compared yet
@@ -275,7 +275,7 @@ void StepGraphs::end_training() const {
 
 void StepGraphs::replay_graph(const Known& known, std::size_t stretch) {
   seed_call(known.lowered.stretches[stretch]);
-  setup_.recorder.replay(known.recordings[stretch].graph);
+  setup_.recorder->replay(known.recordings[stretch].graph);
 }
 
 void StepGraphs::perform(const Instruction& instruction) {
@@ -299,10 +299,10 @@ void StepGraphs::replay(Known& known, pipeline::Operations& marked) {
   StepOperations& operations = setup_.operations;
   if (!std::exchange(known.was_played, true)) {  // plain steps' memory is as large again
     operations.finish_exchanges();
-    setup_.recorder.give_back();
+    setup_.recorder->give_back();
   }
   setup_.reals.prepare(operations.step());
-  setup_.recorder.begin_step(operations.pass().seed(), operations.step());
+  setup_.recorder->begin_step(operations.pass().seed(), operations.step());
   played_ = &known;
   pipeline::execute(known.lowered.list, marked);
   if (operations.losses().is_empty()) {  // a plain step adds its own
@@ -327,7 +327,7 @@ void StepGraphs::give_up(const std::string& why) {
   for (Known& known : known_) {
     known.is_recorded = known.is_proven = known.was_played = false;
   }
-  setup_.recorder.forget_all();
+  setup_.recorder->forget_all();
   if (setup_.say) {
     setup_.say(fmt::format("numerics.cuda_graph: {} ({}); {}, with the same bits", what,
                            why.substr(0, why.find('\n')), instead));

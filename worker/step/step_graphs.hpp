@@ -22,6 +22,7 @@
 
 #include <deque>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,7 +39,7 @@ namespace gangway::worker {
 [[nodiscard]] bool agree(const at::Tensor& plain, const at::Tensor& replayed, double tolerance);
 
 struct StepGraphsSetup {
-  GraphRecorder& recorder;
+  std::unique_ptr<GraphRecorder> recorder;
   StepOperations& operations;
   RealBatches& reals;
   const Job& job;

@@ -15,6 +15,7 @@
 #include "base/units.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_runs.hpp"
+#include "job/modules/python_home.hpp"
 #include "launch/checkpoints/snapshot_commands.hpp"
 #include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
@@ -43,7 +44,7 @@ std::vector<std::string> two_ranks() {
 int tell_facts(const Options& options, const Environment& environment) {
   ordered_json facts{{"version", GANGWAY_VERSION},
                      {"build", build_id()},
-                     {"libtorch_root", GANGWAY_LIBTORCH_ROOT},
+                     {"libtorch_root", torch_folder().string()},
                      {"cuda_toolkit", GANGWAY_CUDA_VERSION},
                      {"protobuf", GANGWAY_PROTOBUF_VERSION},
                      {"grpc", GANGWAY_GRPC_VERSION},

@@ -39,7 +39,7 @@ std::string executable_of(const DataSpec& spec) {
   const Environment environment = read_environment();
   const auto active = environment.find("VIRTUAL_ENV");
   return find_python(spec.python, active == environment.end() ? "" : active->second,
-                     GANGWAY_LIBTORCH_ROOT)
+                     torch_folder())
       .executable.string();
 }
 

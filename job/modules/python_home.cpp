@@ -94,6 +94,12 @@ std::string version_of(const fs::path& prefix) {
   return {};
 }
 
+/// Returns the folder above this program's bin/.
+fs::path program_prefix() {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
+}
+
 bool is_same_library(const fs::path& theirs, const fs::path& ours) {
   std::error_code ignored;
   if (fs::equivalent(theirs, ours, ignored)) {
@@ -104,6 +110,11 @@ bool is_same_library(const fs::path& theirs, const fs::path& ours) {
 }
 
 }  // namespace
+
+fs::path torch_folder() {
+  const fs::path beside = program_prefix().parent_path() / "torch";
+  return is_there(beside / "version.py") ? beside : fs::path(GANGWAY_LIBTORCH_ROOT);
+}
 
 std::string elf_build_id(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -160,7 +171,8 @@ PythonHome find_python(const std::string& chosen, const std::string& virtual_env
   if (const std::string version = version_of(prefix); !version.empty() && version != kVersion) {
     throw ConfigError(fmt::format("{}: is Python {}, and this needs {}", start, version, kVersion));
   }
-  const std::vector<fs::path> bases = bases_of(prefix);
+  std::vector<fs::path> bases = bases_of(prefix);
+  bases.push_back(program_prefix());  // a wheel brings the library, which Debian's python3 lacks
   const std::string name(kLibrary);
   const auto library =
       first_of(bases, {"lib/" + name, "lib/x86_64-linux-gnu/" + name, "lib64/" + name});

@@ -11,10 +11,11 @@ import threading
 from pathlib import Path
 
 from gangway import job_file
+from gangway.entry import PREFIX
 from gangway.errors import Failed, complaints
 
 # Installed, this file is PREFIX/share/gangway/python/gangway/launch.py; in a checkout share/python/gangway/launch.py.
-_NEARBY = [Path(__file__).resolve().parents[up] / folder / "gangway" for up, folder in ((4, "bin"), (3, "build/release/bin"))]
+_NEARBY = [*([PREFIX / "bin/gangway"] if PREFIX else []), *(Path(__file__).resolve().parents[up] / folder / "gangway" for up, folder in ((4, "bin"), (3, "build/release/bin")))]
 _LAST_LINES = 2.0  # seconds that the last lines may take after the command's end
 
 

@@ -18,9 +18,6 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-from elftools.elf.elffile import ELFFile
-from elftools.elf.gnuversions import GNUVerNeedSection
-
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = "gangway_programs"
 TAG, PLATFORM = "cp311-cp311", "manylinux_2_34_x86_64"
@@ -45,6 +42,8 @@ def elf_hash(name: str) -> int:
 
 def bind_to_older(file: Path) -> bool:
     """Binds the symbols of OLDER to their older versions. @return whether the file had such."""
+    from elftools.elf.elffile import ELFFile  # imported here: tests have no elftools
+    from elftools.elf.gnuversions import GNUVerNeedSection
     with file.open("rb") as stream:
         elf = ELFFile(stream)
         symbols, versions = elf.get_section_by_name(".dynsym"), elf.get_section_by_name(".gnu.version")

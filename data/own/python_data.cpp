@@ -38,8 +38,7 @@ PythonSpec python_spec_of(const DataSpec& spec, std::uint64_t seed) {
 std::string executable_of(const DataSpec& spec) {
   const Environment environment = read_environment();
   const auto active = environment.find("VIRTUAL_ENV");
-  return find_python(spec.python, active == environment.end() ? "" : active->second,
-                     torch_folder())
+  return find_python(spec.python, active == environment.end() ? "" : active->second, torch_folder())
       .executable.string();
 }
 

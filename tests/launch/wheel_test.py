@@ -146,17 +146,17 @@ class Installed(unittest.TestCase):
         self.assertEqual(process.returncode, 0, text)
         return text
 
-    def digest_of_the_build(self, *keys):
-        runs = ["--outdir", self.folder / "built"]
-        subprocess.run([PROGRAMS / "gangway", "run", RING, "-n", "1", "--run", "one", *runs, *keys], check=True, stdout=subprocess.DEVNULL)
-        return subprocess.check_output([PROGRAMS / "gangway", "digest", "one", *runs], text=True)
+    def digest_of_the_build(self, kimg):
+        runs = ["--run", f"built-{kimg}", "--outdir", str(self.folder / "built")]
+        subprocess.run([PROGRAMS / "gangway", "run", RING, "-n", "1", *runs, f"training.kimg={kimg}"], check=True, stdout=subprocess.DEVNULL)
+        return subprocess.check_output([PROGRAMS / "gangway", "digest", *runs[1:]], text=True)
 
     def test_a_trains_from_the_first_minutes_and_has_the_builds_digest(self):
         process = self.started("run", "ring8.yaml", "-n", "2", "--run", "two", "training.kimg=100")
         next(line for line in process.stdout if line.startswith("tick 1 "))
         self.assertLess(time.monotonic() - self.installed, FIRST_TICK)
         process.communicate(timeout=300)
-        self.assertEqual(self.said("digest", "two"), self.digest_of_the_build("training.kimg=100"))
+        self.assertEqual(self.said("digest", "two"), self.digest_of_the_build(100))
         self.assertEqual(subprocess.check_output([self.home / "bin/python", "-c", "import gangway; print(gangway.open('two').steps[-1])"],
                                                  cwd=self.folder, text=True), "391\n")
 
@@ -168,9 +168,10 @@ class Installed(unittest.TestCase):
             if line.startswith("tick 2 ") and not any("again" in one for one in lines):
                 worker = next(re.search(r"(\d+)$", one)[1] for one in lines if re.search(r" worker .* \d+$", one))
                 os.kill(int(worker), signal.SIGKILL)
-        self.assertEqual(process.wait(), 0, "".join(lines))
+        process.communicate()
+        self.assertEqual(process.returncode, 0, "".join(lines))
         self.assertIn("again  started again with 2 workers\n", lines)
-        self.assertEqual(self.said("digest", "killed"), self.digest_of_the_build("training.kimg=600", "--force"))
+        self.assertEqual(self.said("digest", "killed"), self.digest_of_the_build(600))
 
     def test_is_well_with_the_packages_open_mpi(self):
         found = {item["item"]: item for item in json.loads(self.said("doctor", "--json"))["findings"]}

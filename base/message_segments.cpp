@@ -37,8 +37,10 @@ std::vector<Segment> own_segments(const fs::path& folder) {
   for (auto entry = fs::directory_iterator(folder, failure);
        !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
     struct stat status {};
-    if (!entry->path().filename().string().starts_with(kMessageSegmentPrefix) ||
-        ::lstat(entry->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
+    const std::string name = entry->path().filename().string();
+    const bool is_open_mpis = std::ranges::any_of(
+        kMessageSegmentPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
+    if (!is_open_mpis || ::lstat(entry->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
         status.st_uid != ::geteuid()) {
       continue;
     }

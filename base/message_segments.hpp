@@ -4,6 +4,7 @@
 // Called by `gangway run`, `gangway doctor` and a worker's start. Any thread.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +15,9 @@
 
 namespace gangway {
 
-/// Open MPI's name of such a file is vader_segment.HOST.UID.JOB.RANK, with JOB in hexadecimal.
-inline constexpr std::string_view kMessageSegmentPrefix = "vader_segment.";
+/// Names of such files in Open MPI 4 and 5: PREFIX + HOST.UID.JOB.RANK, with JOB in hexadecimal.
+inline constexpr std::array<std::string_view, 2> kMessageSegmentPrefixes{"vader_segment.",
+                                                                         "sm_segment."};
 
 /// Least age of a file that is removed: a process of another container may use it unseen. After
 /// this time that process has mapped the file and no longer needs its name.
@@ -33,7 +35,7 @@ ReapedMessageSegments reap_message_segments(
     std::chrono::seconds age = kMessageSegmentAge);
 
 /// Removes the segments of one job of this user. @pre the job's processes on this host are dead
-/// @param job  Open MPI's number of the job (PMIX_NAMESPACE in the environment of its ranks)
+/// @param job  Open MPI's number of the job (PMIX_NAMESPACE of its ranks in Open MPI 4)
 ReapedMessageSegments remove_message_segments(
     std::uint32_t job, const std::filesystem::path& folder = kSharedMemoryFolder);
 

@@ -20,6 +20,7 @@
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/command_list.hpp"
 #include "launch/process/environment.hpp"
+#include "python/read/python_home.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -43,7 +44,7 @@ std::vector<std::string> two_ranks() {
 int tell_facts(const Options& options, const Environment& environment) {
   ordered_json facts{{"version", GANGWAY_VERSION},
                      {"build", build_id()},
-                     {"libtorch_root", GANGWAY_LIBTORCH_ROOT},
+                     {"libtorch_root", torch_folder().string()},
                      {"cuda_toolkit", GANGWAY_CUDA_VERSION},
                      {"protobuf", GANGWAY_PROTOBUF_VERSION},
                      {"grpc", GANGWAY_GRPC_VERSION},

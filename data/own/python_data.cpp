@@ -140,8 +140,7 @@ class PythonData : public Dataset {
 PythonData::PythonData(const DataSpec& spec, const ModelSpec& model, std::uint64_t seed,
                        const ContentsCheck* check)
     : spec_(spec.module.python_spec("data.source", seed)),
-      executable_(
-          find_python(spec.python, read_environment(), GANGWAY_LIBTORCH_ROOT).executable.string()),
+      executable_(find_python(spec.python, read_environment(), torch_folder()).executable.string()),
       read_deadline_(std::chrono::ceil<std::chrono::milliseconds>(
           std::chrono::duration<double>(spec.read_seconds))),
       most_classes_(model.classes),

@@ -61,6 +61,9 @@ std::vector<std::string> mpirun_command(const MpirunRequest& request) {
     words.insert(words.end(), more);
   };
   add({"--mca", "odls_base_sigkill_timeout", std::to_string(kSecondsFromTermToKill)});
+  // For Open MPI 5, which otherwise aborts ranks whose peer on another host dies, and ends the job
+  // when one exits with an error, before the coordinator names the loss. Version 4 ignores both.
+  add({"--mca", "mpi_ft_enable", "1", "--mca", "state_base_error_non_zero_exit", "0"});
   add({"-x", fmt::format("OMP_NUM_THREADS={}", request.threads)});
   for (const std::string& name : request.exported_variables) {
     add({"-x", name});

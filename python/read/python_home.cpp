@@ -129,6 +129,12 @@ std::string version_beside(const fs::path& torch) {
   return name.starts_with("python3.") ? name.substr(std::string_view("python").size()) : "";
 }
 
+/// Returns the folder above this program's bin/.
+fs::path program_prefix() {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
+}
+
 bool is_same_library(const fs::path& theirs, const fs::path& ours) {
   std::error_code ignored;
   if (fs::equivalent(theirs, ours, ignored)) {
@@ -139,6 +145,11 @@ bool is_same_library(const fs::path& theirs, const fs::path& ours) {
 }
 
 }  // namespace
+
+fs::path torch_folder() {
+  const fs::path beside = program_prefix().parent_path() / "torch";
+  return is_there(beside / "version.py") ? beside : fs::path(GANGWAY_LIBTORCH_ROOT);
+}
 
 std::string elf_build_id(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -197,7 +208,8 @@ PythonHome find_python(const std::string& chosen, const Environment& environment
     throw ConfigError(fmt::format("{}: is Python {}, and this needs {}", start, version, wanted));
   }
   wanted = wanted.empty() ? version : wanted;
-  const std::vector<fs::path> bases = bases_of(prefix);
+  std::vector<fs::path> bases = bases_of(prefix);
+  bases.push_back(program_prefix());  // a wheel brings the library, which Debian's python3 lacks
   const std::string name = fmt::format("libpython{}.so.1.0", wanted);
   const auto library =
       first_of(bases, {"lib/" + name, "lib/x86_64-linux-gnu/" + name, "lib64/" + name});

@@ -25,6 +25,10 @@ struct PythonHome {
 [[nodiscard]] PythonHome find_python(const std::string& chosen, const Environment& environment,
                                      const std::filesystem::path& torch);
 
+/// Returns the folder of the package torch that this program loads LibTorch from: beside a wheel's
+/// programs, else the one of the build.
+[[nodiscard]] std::filesystem::path torch_folder();
+
 /// Returns the linker's build id of an ELF file, in hexadecimal; empty: none.
 [[nodiscard]] std::string elf_build_id(const std::filesystem::path& file);
 

@@ -35,6 +35,8 @@ TEST(MessageSegments, OfTheDeadAreReaped) {
   EXPECT_EQ(reaped.removed, 1U);
   EXPECT_EQ(reaped.bytes, 4096U);
   EXPECT_FALSE(fs::exists(left));
+  make_segment(folder, "sm_segment.node-a.0.abc0001.0");  // Open MPI 5
+  EXPECT_EQ(reap_message_segments(folder.path(), kAnyAge).removed, 1U);
 }
 
 TEST(MessageSegments, OfTheLivingStay) {

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 FOLDER = Path("/dev/shm")
-OURS = ("gangway-", "gangway.", "vader_segment.")
+OURS = ("gangway-", "gangway.", "vader_segment.", "sm_segment.")
 
 
 def status_of(path):

@@ -14,11 +14,12 @@ from pathlib import Path
 
 from gangway import job_file
 from gangway.classes import Classes, is_given
+from gangway.entry import PREFIX
 from gangway.errors import Failed, complaints
 from gangway.progress import Progress
 
 # Installed, this file is PREFIX/share/gangway/python/gangway/launch.py; in a checkout share/python/gangway/launch.py.
-_NEARBY = [Path(__file__).resolve().parents[up] / folder / "gangway" for up, folder in ((4, "bin"), (3, "build/release/bin"))]
+_NEARBY = [*([PREFIX / "bin/gangway"] if PREFIX else []), *(Path(__file__).resolve().parents[up] / folder / "gangway" for up, folder in ((4, "bin"), (3, "build/release/bin")))]
 _LAST_LINES = 2.0   # seconds that the last lines may take after the command's end
 _SAVE_LIMIT = 600   # seconds that a last checkpoint may take after Ctrl-C
 _END_LIMIT = 30     # seconds until a command that was asked twice is killed

@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from gangway.entry import mpi_environment
 from gangway.errors import Failed, complaints
 from gangway.launch import program
 from gangway.tools.command_line import Parser, table
@@ -165,7 +166,7 @@ def build_facts(*words: str) -> dict:
 
 def mpi_version() -> str:
     """Returns the first line of `mpirun --version`; empty: mpirun was not found."""
-    told = output_of(["timeout", "20", "mpirun", "--version"], dict(os.environ))
+    told = output_of(["timeout", "20", "mpirun", "--version"], mpirun_environment())
     return told.text.partition("\n")[0] if told.code == 0 else ""
 
 
@@ -262,7 +263,7 @@ def ended(talks: list[_Talk]) -> None:
 def mpirun_environment() -> dict:
     """Returns the environment for mpirun, with the two variables that let root run it."""
     root = {} if os.geteuid() else {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return {**root, **os.environ}
+    return {**root, **os.environ, **mpi_environment(dict(os.environ))}
 
 
 def asked_hosts(names: list[str], forwarded: list[str]) -> list[Host]:

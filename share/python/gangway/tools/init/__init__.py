@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from gangway.tools.measured import prepared
 ENVIRONMENT = 6
 LONGEST_SHOWN = 60  # characters of a refused name in the error
 WHAT = {"job": "A job file for a set of pictures, this machine and the time that you have",
-        **{name: kind.what for name, kind in KINDS.items()}}
+        **{name: kind.what for name, kind in KINDS.items()}, "examples": "A folder with the example jobs"}
 
 
 class Written(NamedTuple):
@@ -98,6 +99,18 @@ def _job(words: list[str]) -> None:
     _write(line.output, made.text, f"{typed('run', line.output)} -n {made.workers}")
 
 
+def _examples(words: list[str]) -> None:
+    parser = Parser("init examples", WHAT["examples"], "Example: gangway init examples, then gangway run examples/ring8.yaml -n 2")
+    parser.add_argument("folder", nargs="?", default="examples", help="folder to make (%(default)s)")
+    folder = parser.parse_args(words).folder
+    here = Path(__file__).resolve().parents  # share/gangway has them where it is installed, and else the checkout
+    try:
+        shutil.copytree(next(one / "examples" for one in here[4:6] if (one / "examples").is_dir()), folder)
+    except OSError as error:
+        raise Failed(f"{folder}: cannot be made: {error.strerror}; name another folder", ENVIRONMENT) from None
+    print(f"{folder}: try: {typed('run', os.path.join(folder, 'ring8.yaml'))} -n 2")
+
+
 def _manifest(name: str, words: list[str]) -> None:
     kind, parser = KINDS[name], Parser(f"init {name}", WHAT[name], f"Example: gangway init {name} job.yaml -n 4 --nodes 2 --time 12:00:00")
     parser.add_job("workers; default: layout.data, else one a GPU, else one a node")
@@ -127,7 +140,7 @@ def command(words: list[str]) -> None:
                     + "\n\nExamples:\n  gangway init job photos.zip --minutes 30 -o photos.yaml\n"
                     "  gangway init slurm examples/fashion-mnist.yaml -n 4 --time 12:00:00\n"
                     "  gangway init k8s job.yaml --nodes 2 --gpus-per-node 8 --image registry/gangway:1\n"
-                    "  gangway init docker job.yaml -o Dockerfile")
+                    "  gangway init docker job.yaml -o Dockerfile\n  gangway init examples")
     parser.add_argument("kind", choices=WHAT, help="file to write; gangway init KIND --help explains it")
     kind = parser.parse_args(words[:1]).kind
-    _job(words[1:]) if kind == "job" else _manifest(kind, words[1:])
+    {"job": _job, "examples": _examples}.get(kind, lambda rest: _manifest(kind, rest))(words[1:])

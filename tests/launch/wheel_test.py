@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests ./launch/wheel: what it packs (Packing), how its command chooses an Open MPI (Choosing), and a wheel
-that pip has installed (Installed: it fetches 2.5 GB from PyPI and needs 8 GB of TMPDIR). $GANGWAY_WHEEL
-names one that is made already.
+"""Tests ./launch/wheel: the contents that it packs (Packing), and the Open MPI that its command chooses (Choosing).
+Installed tests a wheel that pip has installed. It fetches 2.5 GB from PyPI and needs 8 GB of TMPDIR. $GANGWAY_WHEEL
+names a wheel that exists already.
 
     GANGWAY_BIN=build/release/bin wheel_test.py [unittest arguments]
 """

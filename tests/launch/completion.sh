@@ -17,7 +17,7 @@ offers() {
 offers "checkpoints checkpoint" check
 offers "pin" checkpoints pi
 offers "--workers" run --work
-offers "job slurm k8s docker" init ""
+offers "job slurm k8s docker examples" init ""
 offers "overlap" bench ov
 offers "--minutes" init job --min
 offers "training.r1.gamma=" run examples/fashion-mnist.yaml training.r1.g

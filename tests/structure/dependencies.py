@@ -80,7 +80,7 @@ RULES = (
          ("Protobuf", "gRPC", "Python")),
     Rule("plan/", (*JOB, "comm/arena/reduction_tree.hpp", "comm/calibrate/calibration.hpp",
                    "comm/calibrate/link_table.hpp", "gan/recipes/", "pipeline/", "report/"), COMPUTES_NOT + NO_PROCESSES),
-    Rule("launch/", (*RUN, "bench/store/", "checkpoint/", "plan/", "report/"),
+    Rule("launch/", (*RUN, "bench/store/", "checkpoint/", "plan/", "python/read/", "report/"),
          COMPUTES_NOT + ("MPI", "Protobuf", "gRPC")),
     Rule("launch/control/", (*RUN, "report/", "launch/checkpoints/", "launch/report/operator_table.hpp"),
          COMPUTES_NOT + ("MPI",)),

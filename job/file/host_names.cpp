@@ -48,8 +48,12 @@ std::string add_workers(const std::string& named, const std::vector<std::string>
   if (is_known && workers.size() == before) {
     return fmt::format("host '{}' is named twice; name it once", named);
   }
-  std::vector<std::string> known = hosts;
-  known.erase(std::ranges::unique(known).begin(), known.end());
+  std::vector<std::string> known;
+  for (const std::string& host : hosts) {
+    if (std::ranges::find(known, host) == known.end()) {
+      known.push_back(host);
+    }
+  }
   return is_known ? std::string()
                   : fmt::format("no worker is on host '{}'; workers are on {}", named,
                                 fmt::join(known, ", "));

@@ -4,12 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/errors.hpp"
 #include "job/file/parse.hpp"
 
 namespace gangway {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -81,6 +83,14 @@ TEST(HostNames, AreRefusedInOneLineWhereTheyCannotBeUnderstood) {
       refusal("layout: {generator: [node-x]}"),
       "job.yaml:1:10: layout.generator: no worker is on host 'node-x'; workers are on node-a, "
       "me@node-b.cluster, node-b.cluster, node-c");
+  const ResolvedJob job = loaded("layout: {generator: [node-x]}");
+  JobSpec spec = job.spec;
+  try {
+    place_on_hosts(spec, job.named_hosts, {"node-a", "node-b", "node-a"});  // workers alternate
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), EndsWith("workers are on node-a, node-b"));
+  }
   EXPECT_THAT(
       refusal("layout: {generator: [node-a]}", /*may_name_hosts=*/false),
       HasSubstr("layout.generator: 'node-a' is a host, and hosts are known to `gangway run` "

@@ -78,7 +78,7 @@ std::vector<TreeSummand> Reducer::host_partials() const {
     throw InvariantError(fmt::format(
         "network {}: rank {} has the partials of another range or the group of another host; "
         "please report this",
-        setup_.network, rank_of(transport_.number_of(transport_.worker()))));
+        setup_.network, rank_of(transport_.own_number())));
   }
   const std::size_t arena = setup_.layout->size();
   std::vector<TreeSummand> partials;

@@ -16,7 +16,7 @@ GroupTransport::GroupTransport(Transport& inner, std::vector<int> workers)
       own_(static_cast<int>(std::ranges::find(workers_, inner.worker()) - workers_.begin())) {
   if (own_ == num_workers()) {
     throw InvariantError(fmt::format("rank {} is no member of its group; please report this",
-                                     rank_of(inner.number_of(inner.worker()))));
+                                     rank_of(inner.own_number())));
   }
 }
 

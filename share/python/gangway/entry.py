@@ -9,12 +9,13 @@ import shutil
 import sys
 from pathlib import Path
 
+from gangway.errors import ENVIRONMENT
+
 # This file is gangway_programs/share/gangway/python/gangway/entry.py in site-packages.
 PROGRAM = Path(__file__).resolve().parents[4] / "bin/gangway"
 # The environment that the wheel is installed in; None: built from a checkout.
 PREFIX = PROGRAM.parents[5] if PROGRAM.parents[1].name == "gangway_programs" else None
 LIBRARY = "libmpi.so.40"
-ENVIRONMENT = 6  # exit code (docs/run-directory.md)
 
 
 def library_folder(mpirun: str) -> Path | None:

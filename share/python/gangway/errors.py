@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Defines the exception of a failed action: one line and an exit code."""
+ENVIRONMENT = 6  # exit code (docs/run-directory.md): the machine lacks something
 
 
 class Failed(Exception):

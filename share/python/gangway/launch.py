@@ -15,7 +15,7 @@ from pathlib import Path
 from gangway import job_file
 from gangway.classes import Classes, is_given
 from gangway.entry import PREFIX
-from gangway.errors import Failed, complaints
+from gangway.errors import ENVIRONMENT, Failed, complaints
 from gangway.progress import Progress
 
 # Installed, this file is PREFIX/share/gangway/python/gangway/launch.py; in a checkout share/python/gangway/launch.py.
@@ -24,7 +24,6 @@ _LAST_LINES = 2.0   # seconds that the last lines may take after the command's e
 _SAVE_LIMIT = 600   # seconds that a last checkpoint may take after Ctrl-C
 _END_LIMIT = 30     # seconds until a command that was asked twice is killed
 PR_SET_PDEATHSIG = 1
-ENVIRONMENT = 6     # an exit code
 
 
 def program() -> str:
@@ -34,7 +33,7 @@ def program() -> str:
     for candidate in candidates:
         if candidate.is_file() and os.access(candidate, os.X_OK):
             return str(candidate.absolute())
-    raise Failed("the command gangway was not found: build it (./launch/build), or put its folder on PATH or into GANGWAY_BIN", 6)
+    raise Failed("the command gangway was not found: build it (./launch/build), or put its folder on PATH or into GANGWAY_BIN", ENVIRONMENT)
 
 
 def typed_program() -> str:

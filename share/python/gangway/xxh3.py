@@ -4,7 +4,7 @@ else the library libxxhash.so.0, which Gangway's own programs load."""
 import ctypes
 import functools
 
-from gangway.errors import Failed
+from gangway.errors import ENVIRONMENT, Failed
 
 
 class _Hash(ctypes.Structure):
@@ -16,7 +16,7 @@ def _library():
     try:
         library = ctypes.CDLL("libxxhash.so.0")
     except OSError:
-        raise Failed("hashes are XXH3-128: pip install xxhash, or apt-get install libxxhash0", 6) from None
+        raise Failed("hashes are XXH3-128: pip install xxhash, or apt-get install libxxhash0", ENVIRONMENT) from None
     library.XXH3_createState.restype = ctypes.c_void_p
     library.XXH3_freeState.argtypes = [ctypes.c_void_p]
     library.XXH3_128bits_reset.argtypes = [ctypes.c_void_p]

@@ -7,10 +7,8 @@ import re
 import shlex
 from pathlib import Path
 
-from gangway.errors import Failed
+from gangway.errors import ENVIRONMENT, Failed
 from gangway.launch import typed_program
-
-ENVIRONMENT = 6  # exit code
 
 
 class Parser(argparse.ArgumentParser):

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gangway import job_file
-from gangway.errors import Failed, complaints
-from gangway.launch import ENVIRONMENT, PR_SET_PDEATHSIG, program
+from gangway.errors import ENVIRONMENT, Failed, complaints
+from gangway.launch import PR_SET_PDEATHSIG, program
 
 DIVERGED = 4                  # an exit code
 LAST_CHARACTERS = 2000        # of the output of a failed run

@@ -8,13 +8,13 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from gangway.errors import Failed, complaints
+from gangway.errors import ENVIRONMENT, Failed, complaints
 from gangway.launch import program
 from gangway.tools.command_line import Parser, whole_number
 from gangway.tools.measured import heed, noted_requests, output_of, prepared, scratch_folder
 from gangway.tools.recorded import checkpoints_of, is_under_way, said_by, whole_run
 
-DIFFERENT, ENVIRONMENT = 1, 6  # exit codes
+DIFFERENT = 1  # exit code
 RUN = "replay"                 # name of the runs that train again
 NOTE = "note   "
 WORD = 2**64 - 1

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from gangway.errors import Failed
+from gangway.errors import ENVIRONMENT, Failed
 from gangway.launch import typed_program
 from gangway.tools.command_line import Parser, number, plain, require_place, write_whole
 from gangway.tools.edited_job import edited
@@ -28,7 +28,6 @@ from gangway.tools.trials import (PROOF_ROUNDS, ROUNDS, RUNS_OF_ROUND, WORTH_IT,
 
 LAYOUTS = 8
 ROWS = 64           # of the plan, which knows the hosts' cores but not this user's slots
-ENVIRONMENT = 6     # exit code
 
 
 class Tuned(NamedTuple):

@@ -118,9 +118,8 @@ def store_table(costs: Costs) -> str:
                                ("plain direct reads", "plain_read", None), ("load, every chunk verified", "load", "plain_read")):
         rows.append([title, _spread(rates[name]), _spread([100 * one[limit] / one[name] for one in costs.times], " %") if limit else "-"])
     behind = [size / MEGABYTE / seconds for run in costs.runs for seconds, size in run.saves]
-    if behind:
-        share = 100 * percentile(behind, 50) / percentile(rates["plain_write"], 50)
-        rows.insert(2, ["save behind the training", _spread(behind), f"{share:.0f} %"])
+    share = f"{100 * percentile(behind, 50) / percentile(rates['plain_write'], 50):.0f} %" if behind else "-"
+    rows.insert(2, ["save behind the training", _spread(behind) if behind else "-", share])
     return table(["disk", "MB/s", "of the limit"], rows, left=1)
 
 

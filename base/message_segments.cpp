@@ -16,6 +16,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/text/parse_number.hpp"
+
 namespace gangway {
 namespace {
 
@@ -109,6 +111,26 @@ ReapedMessageSegments reap_message_segments(const fs::path& folder, std::chrono:
   return remove(segments, [&](const Segment& segment) {
     return segment.touched <= latest && !mapped.contains(segment.identity);
   });
+}
+
+std::uint32_t message_job(std::string_view name) {
+  const std::size_t at = name.rfind('@');
+  if (at == std::string_view::npos) {
+    return parse_number<std::uint32_t>(name).value_or(0);
+  }
+  // Open MPI 5: a hash (Jenkins' one-at-a-time) of the text before '@', folded to 16 bits, then the
+  // number after it (opal_pmix_convert_nspace).
+  std::uint32_t hash = 0;
+  for (const char letter : name.substr(0, at)) {
+    hash += static_cast<unsigned char>(letter);
+    hash += hash << 10U;
+    hash ^= hash >> 6U;
+  }
+  hash += hash << 3U;
+  hash ^= hash >> 11U;
+  hash += hash << 15U;
+  const auto number = parse_number<std::uint16_t>(name.substr(at + 1));
+  return number ? (hash ^ hash >> 16U) << 16U | *number : 0;
 }
 
 ReapedMessageSegments remove_message_segments(std::uint32_t job, const fs::path& folder) {

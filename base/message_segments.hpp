@@ -34,8 +34,12 @@ ReapedMessageSegments reap_message_segments(
     const std::filesystem::path& folder = kSharedMemoryFolder,
     std::chrono::seconds age = kMessageSegmentAge);
 
+/// Returns Open MPI's number of a job: JOB in the names of its segments. 0: another launcher.
+/// @param name  PMIX_NAMESPACE of the job's ranks: the number in Open MPI 4, "prterun-HOST-PID@1" in 5
+std::uint32_t message_job(std::string_view name);
+
 /// Removes the segments of one job of this user. @pre the job's processes on this host are dead
-/// @param job  Open MPI's number of the job (PMIX_NAMESPACE of its ranks in Open MPI 4)
+/// @param job  of message_job()
 ReapedMessageSegments remove_message_segments(
     std::uint32_t job, const std::filesystem::path& folder = kSharedMemoryFolder);
 

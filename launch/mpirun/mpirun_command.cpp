@@ -36,6 +36,9 @@ std::vector<std::string> placement(const MpirunRequest& request) {
   // Otherwise each process probes POSIX shared memory with a file in /dev/shm, and leaves the file
   // there if it is killed then.
   add({"--mca", "shmem", "mmap"});
+  // Open MPI 5.0.7 finds no TCP path where an interface has addresses of both families (its issue
+  // 14079). Gangway's own connections have IPv4 alone.
+  add({"--mca", "btl_tcp_disable_family", "6"});
   if (request.hostfile.empty()) {
     const bool shares = request.host_messages == HostMessages::kSharedMemory;
     add({"--mca", "btl", shares ? "self,vader,tcp" : "self,tcp"});

@@ -2,7 +2,6 @@
 #include "launch/run/train.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/errors.hpp"
+#include "base/message_segments.hpp"
 #include "base/process_identity.hpp"
 #include "base/text/parse_number.hpp"
 #include "base/this_host.hpp"
@@ -59,15 +59,7 @@ void choose_message_paths() {
   // Exchange tags go up to 2^30; the UCX layer, which Open MPI prefers, allows only 2^23 - 1.
   ::setenv("OMPI_MCA_pml", "ob1", /*overwrite=*/0);
   ::setenv("OMPI_MCA_shmem", "mmap", /*overwrite=*/0);
-}
-
-/// Returns Open MPI's number of this job; 0: another launcher.
-std::uint32_t job_number(const Environment& environment) {
-  std::uint32_t number = 0;
-  if (const auto text = find_variable(environment, "PMIX_NAMESPACE")) {
-    std::from_chars(text->data(), text->data() + text->size(), number);
-  }
-  return number;
+  ::setenv("OMPI_MCA_btl_tcp_disable_family", "6", /*overwrite=*/0);  // launch/mpirun/mpirun_command.cpp
 }
 
 /// Connects to the supervisor, if any; it then notices the end of this process at once.
@@ -79,7 +71,7 @@ InheritedTether tie(const Environment& environment, Rank rank) {
     ::unsetenv(kTetherVariable);
     const std::string words = tether_words({.rank = rank,
                                             .process = own_process(),
-                                            .job = job_number(environment),
+                                            .job = message_job(find_variable(environment, "PMIX_NAMESPACE").value_or("")),
                                             .host = host_name()});
     tether.socket = connect_and_greet(*address, {.rank = rank, .words = words}, kTetherPatience,
                                       "'gangway run'")

@@ -39,6 +39,13 @@ TEST(MessageSegments, OfTheDeadAreReaped) {
   EXPECT_EQ(reap_message_segments(folder.path(), kAnyAge).removed, 1U);
 }
 
+TEST(MessageSegments, HaveTheJobOfTheirRanksNamespace) {
+  EXPECT_EQ(message_job("3863412737"), 0xe6470001);  // Open MPI 4
+  EXPECT_EQ(message_job("prterun-vm-22703@1"), 0xe6470001) << "as Open MPI 5.0.7 named its file";
+  EXPECT_EQ(message_job("slurm.pmix.7.0"), 0U);
+  EXPECT_EQ(message_job(""), 0U);
+}
+
 TEST(MessageSegments, OfTheLivingStay) {
   const SharedFolder folder;
   const fs::path used = folder.path() / name_of(0xabc0001, 0);

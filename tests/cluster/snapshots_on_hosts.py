@@ -21,7 +21,7 @@ RING = EXAMPLES / "ring8.yaml"
 JOB = ["training.kimg=40", "training.microbatches=6", "training.batch=96", "output.pictures_kimg=0", "output.tick_kimg=1",
        "checkpoint.every_kimg=0", "checkpoint.snapshot_steps=5"]
 # Launchers and ranks of all hosts; the kernel truncates names.
-PROGRAMS = "gangway|mpirun|orted|gangway-coordin|gangway-worker"
+PROGRAMS = "gangway|mpirun|prterun|orted|prted|gangway-coordin|gangway-worker"
 KILL_ALL = f"pkill -KILL -x '{PROGRAMS}'; while pgrep -x '{PROGRAMS}' >/dev/null; do sleep 0.02; done"
 
 

@@ -5,7 +5,7 @@ import os
 
 def environment(restarts=0, **more):
     """Removes the variables that an outer mpirun or Slurm may have set."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMIX_", "SLURM_", "GANGWAY_"))}
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMIX_", "PRTE_", "SLURM_", "GANGWAY_"))}
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     # A lost job ends, except in tests of restarts (restarts=None). A slow worker on a busy machine must not make the job start
     # again with other shares.

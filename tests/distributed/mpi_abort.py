@@ -17,7 +17,8 @@ TRIES = 12
 
 class MpiAbort(unittest.TestCase):
     def said(self, word):
-        mpirun = ["mpirun", "--enable-recovery", "--oversubscribe", "--bind-to", "none", "--mca", "btl", "self,tcp", "-n", "2"]
+        mpirun = ["mpirun", "--enable-recovery", "--oversubscribe", "--bind-to", "none", "--mca", "btl", "self,tcp",
+                  "--mca", "btl_tcp_disable_family", "6", "-n", "2"]
         return subprocess.run([*mpirun, PROGRAM, word], env=environment(), capture_output=True, text=True,
                               timeout=DEADLINE).stdout
 

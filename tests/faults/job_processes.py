@@ -31,7 +31,8 @@ class Process:
         rank = self.rank()
         if rank is not None:
             return "coordinator" if rank == 0 else "worker"
-        return {"mpirun": "mpirun", "orterun": "mpirun", "orted": "orted"}.get(self.name)
+        # Open MPI 5 calls them prterun and prted.
+        return {"mpirun": "mpirun", "orterun": "mpirun", "prterun": "mpirun", "orted": "orted", "prted": "orted"}.get(self.name)
 
 
 def processes():

@@ -286,7 +286,7 @@ class Attempt:
     def end(self, left):
         """Checks the attempt. @param left  files in /dev/shm after it and simultaneous attempts"""
         # The next start removes the files that a killed daemon of mpirun leaves on its host.
-        new = {name for name in left if self.target != "orted" or not name.startswith("host2:vader")}
+        new = {name for name in left if self.target != "orted" or not name.startswith(("host2:vader", "host2:sm_segment"))}
         if new:
             self.problems.append(f"in /dev/shm: {sorted(new)}")
         if self.problems:

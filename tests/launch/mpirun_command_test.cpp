@@ -33,7 +33,7 @@ TEST(MpirunCommand, StartsOneRankMoreThanWorkersAndKeepsTheOthersAliveAfterALoss
   EXPECT_EQ(
       shell_line(words),
       "mpirun --enable-recovery -n 3 --oversubscribe --bind-to none --mca pml ob1 --mca shmem mmap "
-      "--mca btl self,vader,tcp --mca odls_base_sigkill_timeout 2 --mca mpi_ft_enable 1 "
+      "--mca btl_tcp_disable_family 6 --mca btl self,vader,tcp --mca odls_base_sigkill_timeout 2 --mca mpi_ft_enable 1 "
       "--mca state_base_error_non_zero_exit 0 -x OMP_NUM_THREADS=3 -x NCCL_DEBUG "
       "/opt/bin/gangway train job.yaml a=b");
 }
@@ -64,7 +64,7 @@ TEST(MpirunCommand, LeavesTheTransportsToOpenMpiOnSeveralHosts) {
                                      .train_arguments = {}});
   const std::string line = shell_line(words);
   EXPECT_NE(line.find("--hostfile hosts"), std::string::npos);
-  EXPECT_EQ(line.find("btl"), std::string::npos);
+  EXPECT_EQ(line.find("--mca btl "), std::string::npos);
   EXPECT_NE(line.find("--mca pml ob1"), std::string::npos) << "UCX has too few tags";
 }
 
@@ -102,8 +102,8 @@ TEST(MeasuringCommand, StartsAnotherProgramAtThePlacesOfAJob) {
                               .exported_variables = {"LD_LIBRARY_PATH"},
                               .train_arguments = {}};
   EXPECT_EQ(shell_line(command_on_hosts(request, {"--sizes", "1M"})),
-            "mpirun -n 3 --oversubscribe --bind-to none --mca pml ob1 --mca shmem mmap --mca btl "
-            "self,vader,tcp "
+            "mpirun -n 3 --oversubscribe --bind-to none --mca pml ob1 --mca shmem mmap "
+            "--mca btl_tcp_disable_family 6 --mca btl self,vader,tcp "
             "-x LD_LIBRARY_PATH /opt/bin/measure --sizes 1M");
 }
 

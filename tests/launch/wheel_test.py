@@ -32,14 +32,15 @@ from gangway import entry  # noqa: E402
 
 PROGRAMS = Path(os.environ["GANGWAY_BIN"]).absolute()
 RING = ROOT / "examples/ring8.yaml"
-NEWEST = {"GLIBC": (2, 34), "GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13)}  # of RHEL 9 and GCC 11
+NEWEST = {"manylinux_2_34_x86_64": {"GLIBC": (2, 34), "GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13)},  # of RHEL 9 and GCC 11
+          "manylinux_2_39_x86_64": {"GLIBC": (2, 39), "GLIBCXX": (3, 4, 33), "CXXABI": (1, 3, 15)}}[pack_wheel.PLATFORM]  # of GCC 14
 OF_THE_SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1", "libstdc++.so.6", "libgcc_s.so.1",
-                 "libz.so.1", "libexpat.so.1"}  # of every manylinux_2_34
+                 "libz.so.1", "libexpat.so.1"}  # of every manylinux_2_34 and later
 FIRST_TICK = 120.0  # seconds after pip has ended
 
 
 def newer_symbols(file) -> set[str]:
-    """Returns the symbols that a program or library needs and RHEL 9 lacks."""
+    """Returns the symbols that a program or library needs and the oldest system of the wheel lacks."""
     text = subprocess.run(["objdump", "-T", file], capture_output=True, text=True, check=True).stdout
     needed = re.findall(r"\*UND\*\s.*\((GLIBC|GLIBCXX|CXXABI)_([0-9.]+)\) (\S+)", text)
     return {name for kind, version, name in needed if tuple(map(int, version.split("."))) > NEWEST[kind]}

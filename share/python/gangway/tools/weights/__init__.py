@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""`gangway import` begins a run with the networks that another program has trained (docs/models.md)."""
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from gangway.errors import ENVIRONMENT, Failed, complaints
+from gangway.launch import program
+from gangway.tools.command_line import Parser, say, typed
+from gangway.tools.init.job import published
+from gangway.tools.weights import biggan, r3gan, stylegan2, translators
+from gangway.tools.weights.files import CANNOT_BE_USED, Part, parts_of
+from gangway.tools.weights.source import Network
+
+FAMILIES = (stylegan2, r3gan, biggan, translators)
+# {role in the file: network of the job}; CycleGAN's D_A judges what G_A makes.
+NAMES = {"G": "generator", "D": "discriminator", "G_A": "generator_ab", "G_B": "generator_ba", "D_A": "discriminator_b", "D_B": "discriminator_a"}
+# Keys by which a training that goes on differs from one that begins: an average would otherwise follow the weights at once.
+GOES_ON = {"stylegan2": {"generator.ema_rampup": "none", "training.augment.kimg": 100}, "biggan": {"generator.ema_start_kimg": 0},
+           "r3gan": {}}
+
+
+def _recognised(part: Part) -> Network:
+    found = next(filter(None, (family.recognised(part) for family in FAMILIES)), None)
+    if not found:
+        raise Failed(f"{part.file}: {part.role or 'its network'} is none of StyleGAN2, R3GAN, BigGAN, CycleGAN and pix2pix, by the names "
+                     "of its tensors", CANNOT_BE_USED)
+    if part.role[:1] not in ("", found.part):
+        raise Failed(f"{part.file}: says {part.role}, and has the tensors of a {NAMES[found.part]}", CANNOT_BE_USED)
+    return found
+
+
+def _agreed(networks: dict[str, Network]) -> dict:
+    """Returns the keys of all networks. Raises Failed if two contradict each other."""
+    keys: dict = {}
+    for role, network in networks.items():
+        for key, value in network.keys.items():
+            if keys.setdefault(key, value) != value:
+                network.source.refuse(f"has {key} {value}, and the other networks {keys[key]}: are they of one training?")
+    return keys
+
+
+def converted(parts: list[Part]) -> tuple[str, dict, dict, list[str]]:
+    """Returns the published job, its keys, {name in a checkpoint: tensor}, and notes."""
+    states = {part.role: part for part in parts if part.role.endswith("_optim")}
+    networks: dict[str, Network] = {}
+    for part in (one for one in parts if one.role not in states):
+        network = _recognised(part)
+        role = part.role or network.part
+        if role in networks:
+            raise Failed(f"{part.file}: is a second {role}; name each network once", CANNOT_BE_USED)
+        networks[role] = network
+    makers = [role for role in networks if role[0] == "G"]
+    if not makers:
+        raise Failed(f"{parts[0].file}: has no generator", CANNOT_BE_USED)
+    keys, first = _agreed(networks), networks[makers[0]]
+    is_cyclegan = first.recipe == "cyclegan-maps"
+    tensors = {}
+    for role, network in networks.items():
+        mapped = network.source.mapped(network.entries)
+        base = role.removesuffix("_ema")
+        name = NAMES[f"{base}_A" if is_cyclegan and base in ("G", "D") else base]
+        sections = [f"{name}_ema"] if role != base else [name]
+        sections += [name] if role != base and base not in networks else []
+        tensors |= {f"{section}/{ours}": values for section in sections for ours, values in mapped.items()}
+        if state := states.get(f"{base}_optim") if role == base else None:
+            tensors |= {f"{name}_optimizer/{ours}": values for ours, values in network.source.moments(network.entries, state.tensors).items()}
+    return first.recipe, keys, tensors, [note for network in networks.values() for note in network.notes]
+
+
+def _write(run: Path, job: Path, keys: list[str], tensors: dict, files: list[Path]) -> None:
+    """Writes the run. Leaves nothing behind if that fails."""
+    from safetensors.torch import save_file
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=".gangway-import-", dir=run.parent))
+    except OSError as error:
+        raise Failed(f"{run.parent}: cannot be written to: {error.strerror}", ENVIRONMENT) from None
+    try:
+        weights = folder / "weights.safetensors"
+        save_file({name: values.clone() for name, values in tensors.items()}, weights)
+        words = [Path(program()).parent / "gangway-model", "begin", job, weights, folder, *keys]
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode != 0:
+            why = (complaints(done.stderr.splitlines()) or [f"gangway-model ended with {done.returncode}"])[-1]
+            raise Failed(why.replace(str(weights), " ".join(map(str, files))), done.returncode)
+        weights.unlink()
+        folder.chmod(0o755)
+        folder.rename(run)
+    except OSError as error:
+        raise Failed(f"{run}: cannot be written: {error.strerror}", ENVIRONMENT) from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def command(words: list[str]) -> None:
+    parser = Parser("import", "Begin a run with networks that StyleGAN2, R3GAN, BigGAN-PyTorch, CycleGAN or pix2pix has trained",
+                    "Examples:\n  gangway import ffhq.pkl -o runs/ffhq\n"
+                    "  gangway import G_ema.pth G.pth D.pth -o runs/biggan\n"
+                    "  gangway import latest_net_G_A.pth latest_net_G_B.pth -o runs/maps data.source=unpaired:maps\n"
+                    "Then: gangway sample runs/ffhq (docs/models.md)")
+    parser.add_argument("words", metavar="FILE", nargs="+", help=".pkl, .pt, .pth or .safetensors, and keys of the job (key=value)")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="RUN", help="run directory to make")
+    line = parser.parse_intermixed_args(words)
+    own = [word for word in line.words if re.match(r"~?[a-z_0-9.]+=", word)]
+    files = [Path(word) for word in line.words if word not in own]
+    if line.output.exists():
+        raise Failed(f"-o {line.output}: is there already; name a new folder")
+    if not line.output.absolute().parent.is_dir():
+        raise Failed(f"-o {line.output}: there is no folder {line.output.parent}; make it first")
+    if not files:
+        parser.error("the following arguments are required: FILE")
+    recipe, keys, tensors, notes = converted([part for file in files for part in parts_of(file)])
+    keys |= GOES_ON.get(keys["model.family"], {})
+    _write(line.output.absolute(), published(recipe), [f"{key}={str(value).lower()}" for key, value in keys.items()] + own, tensors, files)
+    sections = sorted({name.partition("/")[0] for name in tensors})
+    say(f"{line.output}: {keys['model.family']}, {', '.join(sections)}; trains like examples/published/{recipe}.yaml")
+    for note in notes:
+        say(f"note   {note}")
+    say(f"next   {typed('sample', str(line.output))}; to train on: {typed('run', f'{line.output}/job.yaml', '--resume', str(line.output))} "
+        "--run NAME data.source=images:FOLDER")

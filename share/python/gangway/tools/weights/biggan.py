@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""BigGAN (github.com/ajbrock/BigGAN-PyTorch, BigGAN.py and layers.py)."""
+from gangway.tools.weights.files import Part
+from gangway.tools.weights.source import Entry, Network, Source, both, flat
+
+SHARED = 128  # features of the labels' embedding: job/families/biggan.cpp
+RESOLUTIONS = {3: 32, 4: 64, 5: 128, 6: 256}  # by the generator's blocks
+LAST_FACTORS = {32: 4, 64: 2, 128: 1, 256: 1}  # channels of the last maps over model.width
+ATTENTION = {"query": "theta", "key": "phi", "value": "g", "joined": "o"}
+
+
+def recognised(part: Part) -> Network | None:
+    source = Source(part)
+    if "blocks.0.0.conv1.weight" not in source:
+        return None
+    source.without(r".*\.?(sv\d+|accumulation_counter|num_batches_tracked)")
+    source.parameters = [name for name in source.tensors
+                         if not name.endswith(("stored_mean", "stored_var", "running_mean", "running_var", "u0"))]
+    return _generator(source) if "output_layer.0.gain" in source else _discriminator(source)
+
+
+def _map(ours: str, theirs: str, bias: bool = True) -> list[Entry]:
+    return [*both(f"{ours}.", theirs)[:1 + bias], Entry(f"{ours}.direction", f"{theirs}.u0", flat)]
+
+
+def _statistics(source: Source, ours: str, theirs: str) -> list[Entry]:
+    """Returns BatchNorm's; three classes of the code have names of their own for them."""
+    mean = next((name for name in ("stored_mean", "bn.stored_mean", "bn.running_mean") if f"{theirs}.{name}" in source), "stored_mean")
+    return [Entry(f"{ours}.running_mean", f"{theirs}.{mean}"), Entry(f"{ours}.running_var", f"{theirs}.{mean.replace('mean', 'var')}")]
+
+
+def _attention(block: int, theirs: str) -> list[Entry]:
+    maps = [entry for ours, name in ATTENTION.items() for entry in _map(f"{block}/{ours}", f"{theirs}.{name}", bias=False)]
+    return [*maps, Entry(f"{block}/gain", f"{theirs}.gamma", flat)]
+
+
+def _resolution(source: Source, blocks: int) -> int:
+    return RESOLUTIONS.get(blocks) or source.refuse(f"has {blocks} blocks; the family biggan has them for 32 to 256 pixels")
+
+
+def _generator(source: Source) -> Network:
+    blocks = source.numbers(r"blocks\.(\d+)\.0\.conv1\.weight")
+    resolution = _resolution(source, len(blocks))
+    attended = source.numbers(r"blocks\.(\d+)\.1\.theta\.weight")
+    if len(attended) > 1:
+        source.refuse(f"has attention at {len(attended)} sizes, and the family biggan at one")
+    condition, taken = source.size("blocks.0.0.bn1.gain.weight", 1), source.size("linear.weight", 1)
+    is_shared = "shared.weight" in source
+    if is_shared and (features := source.size("shared.weight", 1)) != SHARED:
+        source.refuse(f"embeds a label in {features} features (shared_dim), and the family biggan in {SHARED}")
+    is_hierarchical = is_shared and condition > SHARED
+    if is_hierarchical and condition - SHARED != taken:
+        source.refuse(f"gives {taken} numbers of noise to its first layer and {condition - SHARED} to its blocks")
+    entries = _map("0/linear", "linear") + ([Entry("1/embedding", "shared.weight")] if is_shared else [])
+    block = 1 + is_shared
+    for index in blocks:
+        theirs = f"blocks.{index}.0"
+        for ours, name in (("first", "conv1"), ("second", "conv2"), ("shortcut", "conv_sc")):
+            entries += _map(f"{block}/{ours}", f"{theirs}.{name}")
+        for ours, name in (("first_norm", "bn1"), ("second_norm", "bn2")):
+            for ours_part, part in (("gain", "gain"), ("shift", "bias")):
+                entries += (_map(f"{block}/{ours}_{ours_part}", f"{theirs}.{name}.{part}", bias=False) if is_shared
+                            else [Entry(f"{block}/{ours}_{ours_part}.embedding", f"{theirs}.{name}.{part}.weight")])
+            entries += _statistics(source, f"{block}/{ours}", f"{theirs}.{name}")
+        block += 1
+        if index in attended:
+            entries += _attention(block, f"blocks.{index}.1")
+            block += 1
+    entries += [Entry(f"{block}/norm.weight", "output_layer.0.gain"), Entry(f"{block}/norm.bias", "output_layer.0.bias"),
+                *_statistics(source, f"{block}/norm", "output_layer.0"), *_map(f"{block}/picture", "output_layer.2")]
+    keys = {"model.family": "biggan", "model.resolution": resolution, "model.channels": source.size("output_layer.2.weight"),
+            "model.width": source.size("output_layer.0.gain") // LAST_FACTORS[resolution],
+            "model.latent": taken * (len(blocks) + 1) if is_hierarchical else taken,
+            "model.classes": source.size("shared.weight" if is_shared else "blocks.0.0.bn1.gain.weight"),
+            "model.conditioning": "hierarchical" if is_hierarchical else "shared" if is_shared else "separate",
+            "model.attention": 8 << attended[0] if attended else 0}
+    return Network("G", "biggan-cifar10" if resolution == 32 else "biggan-128", keys, entries, source)
+
+
+def _discriminator(source: Source) -> Network:
+    blocks = source.numbers(r"blocks\.(\d+)\.0\.conv1\.weight")
+    resolution = _resolution(source, len(blocks) - 1)
+    attended = source.numbers(r"blocks\.(\d+)\.1\.theta\.weight")
+    is_everywhere = resolution == 32 and len(attended) == len(blocks)
+    entries, block = [], 0
+    for index in blocks:
+        for ours, name in (("first", "conv1"), ("second", "conv2"), ("shortcut", "conv_sc")):
+            entries += _map(f"{block}/{ours}", f"blocks.{index}.0.{name}") if f"blocks.{index}.0.{name}.weight" in source else []
+        block += 1
+        if index in attended:
+            entries += _attention(block, f"blocks.{index}.1")
+            block += 1
+    entries += _map(f"{block}/linear", "linear") + _map(f"{block}/embedding", "embed", bias=False)
+    keys = {"model.family": "biggan", "model.resolution": resolution, "model.channels": source.size("blocks.0.0.conv1.weight", 1),
+            "model.width": source.size("blocks.0.0.conv1.weight") // (4 if resolution == 32 else 1),
+            "model.classes": source.size("embed.weight"), "model.attention_everywhere": is_everywhere,
+            "model.attention": 16 if is_everywhere else resolution >> attended[0] + 1 if attended else 0}
+    return Network("D", "", keys, entries, source)

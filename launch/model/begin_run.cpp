@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -43,6 +44,7 @@ class FirstState {
   void add(gan::Network& network, const NetworkSpec& spec) {
     const std::size_t first = tensors_.size();
     const std::string& own = network.name();
+    require_all_or_none(network);
     for (const gan::Network::NamedParameter& named : network.parameters()) {
       add(named.name, named.parameter->tensor.detach().contiguous());
     }
@@ -98,6 +100,19 @@ class FirstState {
 
  private:
   enum class Begins { kEqual, kZero };
+
+  /// @throws CheckpointError if the file has only some of the network's weights
+  void require_all_or_none(gan::Network& network) const {
+    const auto is_there = [this](const gan::Network::NamedParameter& named) {
+      return file_.find(named.name) != nullptr;
+    };
+    const std::vector<gan::Network::NamedParameter> all = network.parameters();
+    const auto missing = std::ranges::find_if_not(all, is_there);
+    if (missing != all.end() && std::ranges::any_of(all, is_there)) {
+      throw CheckpointError(
+          fmt::format("{}: there is no tensor '{}'", file_.path().string(), missing->name));
+    }
+  }
 
   /// Adds tensors [first, end) again under `prefix` in place of `own`.
   void add_like(std::size_t first, std::size_t end, const std::string& own,

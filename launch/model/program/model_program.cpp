@@ -231,7 +231,7 @@ void add_networks(CLI::App& app, NetworksOptions& options) {
 
 void add_begin(CLI::App& app, BeginOptions& options) {
   CLI::App* command = app.add_subcommand("begin", "Write a run that begins with given weights");
-  command->footer("Example: gangway import network.pkl -o RUN starts it (docs/models.md)");
+  command->footer("Example: gangway import network.pkl -o RUN starts it (docs/coming-from.md)");
   command->add_option("JOB", options.job_file, "Job file")->required();
   command->add_option("WEIGHTS", options.weights, "safetensors, by the names of checkpoints")
       ->required();

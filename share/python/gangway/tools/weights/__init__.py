@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`gangway import` begins a run with the networks that another program has trained (docs/models.md)."""
+"""`gangway import` begins a run with the networks that another program has trained (docs/coming-from.md)."""
 import re
 import shutil
 import subprocess
@@ -49,6 +49,8 @@ def converted(parts: list[Part]) -> tuple[str, dict, dict, list[str]]:
     for part in (one for one in parts if one.role not in states):
         network = _recognised(part)
         role = part.role or network.part
+        if network.keys["model.family"] == "unet" and role[-2:] in ("_A", "_B"):
+            raise Failed(f"{part.file}: is a U-Net of CycleGAN ({role}); only pix2pix's is known", CANNOT_BE_USED)
         if role in networks:
             raise Failed(f"{part.file}: is a second {role}; name each network once", CANNOT_BE_USED)
         networks[role] = network
@@ -67,7 +69,7 @@ def converted(parts: list[Part]) -> tuple[str, dict, dict, list[str]]:
         tensors |= {f"{section}/{ours}": values for section in sections for ours, values in mapped.items()}
         if state := states.get(f"{base}_optim") if role == base else None:
             tensors |= {f"{name}_optimizer/{ours}": values for ours, values in network.source.moments(network.entries, state.tensors).items()}
-    return first.recipe, keys, tensors, [note for network in networks.values() for note in network.notes]
+    return first.recipe, keys, tensors, list(dict.fromkeys(note for network in networks.values() for note in network.notes))
 
 
 def _write(run: Path, job: Path, keys: list[str], tensors: dict, files: list[Path]) -> None:
@@ -99,7 +101,7 @@ def command(words: list[str]) -> None:
                     "Examples:\n  gangway import ffhq.pkl -o runs/ffhq\n"
                     "  gangway import G_ema.pth G.pth D.pth -o runs/biggan\n"
                     "  gangway import latest_net_G_A.pth latest_net_G_B.pth -o runs/maps data.source=unpaired:maps\n"
-                    "Then: gangway sample runs/ffhq (docs/models.md)")
+                    "Then: gangway sample runs/ffhq (docs/coming-from.md)")
     parser.add_argument("words", metavar="FILE", nargs="+", help=".pkl, .pt, .pth or .safetensors, and keys of the job (key=value)")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="RUN", help="run directory to make")
     line = parser.parse_intermixed_args(words)
@@ -111,7 +113,12 @@ def command(words: list[str]) -> None:
         raise Failed(f"-o {line.output}: there is no folder {line.output.parent}; make it first")
     if not files:
         parser.error("the following arguments are required: FILE")
-    recipe, keys, tensors, notes = converted([part for file in files for part in parts_of(file)])
+    parts = [part for file in files for part in parts_of(file)]
+    try:
+        recipe, keys, tensors, notes = converted(parts)
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise Failed(f"{', '.join(map(str, files))}: is another kind of network, or lacks a part: {type(error).__name__}: "
+                     f"{next(iter(str(error).splitlines()), '')}", CANNOT_BE_USED) from None
     keys |= GOES_ON.get(keys["model.family"], {})
     _write(line.output.absolute(), published(recipe), [f"{key}={str(value).lower()}" for key, value in keys.items()] + own, tensors, files)
     sections = sorted({name.partition("/")[0] for name in tensors})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """BigGAN (github.com/ajbrock/BigGAN-PyTorch, BigGAN.py and layers.py)."""
 from gangway.tools.weights.files import Part
-from gangway.tools.weights.source import Entry, Network, Source, both, flat
+from gangway.tools.weights.source import Entry, Network, Source, both
 
 SHARED = 128  # features of the labels' embedding: job/families/biggan.cpp
 RESOLUTIONS = {3: 32, 4: 64, 5: 128, 6: 256}  # by the generator's blocks
@@ -13,14 +13,14 @@ def recognised(part: Part) -> Network | None:
     source = Source(part)
     if "blocks.0.0.conv1.weight" not in source:
         return None
-    source.without(r".*\.?(sv\d+|accumulation_counter|num_batches_tracked)")
+    source.drop(r".*\.?(sv\d+|accumulation_counter|num_batches_tracked)")
     source.parameters = [name for name in source.tensors
                          if not name.endswith(("stored_mean", "stored_var", "running_mean", "running_var", "u0"))]
     return _generator(source) if "output_layer.0.gain" in source else _discriminator(source)
 
 
 def _map(ours: str, theirs: str, bias: bool = True) -> list[Entry]:
-    return [*both(f"{ours}.", theirs)[:1 + bias], Entry(f"{ours}.direction", f"{theirs}.u0", flat)]
+    return [*both(f"{ours}.", theirs)[:1 + bias], Entry(f"{ours}.direction", f"{theirs}.u0", lambda values: values.reshape(-1))]
 
 
 def _statistics(source: Source, ours: str, theirs: str) -> list[Entry]:
@@ -31,7 +31,7 @@ def _statistics(source: Source, ours: str, theirs: str) -> list[Entry]:
 
 def _attention(block: int, theirs: str) -> list[Entry]:
     maps = [entry for ours, name in ATTENTION.items() for entry in _map(f"{block}/{ours}", f"{theirs}.{name}", bias=False)]
-    return [*maps, Entry(f"{block}/gain", f"{theirs}.gamma", flat)]
+    return [*maps, Entry(f"{block}/gain", f"{theirs}.gamma", lambda values: values.reshape(1))]
 
 
 def _resolution(source: Source, blocks: int) -> int:

@@ -33,6 +33,7 @@ class Part(NamedTuple):
 
 
 class _Stand:
+    """Stands in for an object of the file's program, with its attributes."""
     def __new__(cls, *_):
         return super().__new__(cls)
 
@@ -42,31 +43,21 @@ class _Stand:
 
 class _Dtype(_Stand):
     def __init__(self, text, *_):
-        self.text, self.order = text, "<"
+        self.text, self.order = text, "="
 
     def __setstate__(self, state):
-        self.order = state[1]
+        self.order = state[1].replace("|", "=")
 
-    @property
-    def type(self) -> np.dtype:
+    def array(self, content) -> np.ndarray:
         if not re.fullmatch("[fiub][1248]", self.text):
             raise ValueError(f"numbers of type {self.text!r}")
-        return np.dtype(self.order.replace("|", "=") + self.text)
+        return np.frombuffer(content.encode("latin1") if isinstance(content, str) else content, self.order + self.text)
 
 
 class _Array(_Stand):
     def __setstate__(self, state):
         _, shape, dtype, is_fortran, content = state
-        content = content.encode("latin1") if isinstance(content, str) else content
-        self.values = np.frombuffer(content, dtype.type).reshape(shape, order="F" if is_fortran else "C")
-
-
-def _scalar(dtype, content):
-    return np.frombuffer(content.encode("latin1") if isinstance(content, str) else content, dtype.type)[0].item()
-
-
-def _storage(content):
-    return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+        self.values = dtype.array(content).reshape(shape, order="F" if is_fortran else "C")
 
 
 def _tensor(storage, offset, size, stride, *_):
@@ -77,20 +68,23 @@ def _tensor(storage, offset, size, stride, *_):
     return flat.as_strided(size, stride, offset).clone()
 
 
+def _empty(kind, *_):
+    return kind.__new__(kind)
+
+
 def _persistent(meta):
     stand = _Stand()
     stand.__setstate__(meta["state"])
     return stand
 
 
-MADE = {("collections", "OrderedDict"): OrderedDict, ("torch._utils", "_rebuild_tensor_v2"): _tensor,
-        ("torch._utils", "_rebuild_parameter"): lambda values, *_: values, ("torch.storage", "_load_from_bytes"): _storage,
-        ("torch_utils.persistence", "_reconstruct_persistent_obj"): _persistent, ("torch", "Size"): tuple,
-        ("dnnlib.util", "EasyDict"): type("EasyDict", (dict,), {}), ("numpy", "ndarray"): _Array, ("numpy", "dtype"): _Dtype,
-        ("_codecs", "encode"): lambda text, coding: text.encode("latin1" if coding == "latin1" else "ascii"),
-        ("copyreg", "_reconstructor"): lambda kind, *_: kind.__new__(kind),
+MADE = {("collections", "OrderedDict"): OrderedDict, ("dnnlib.util", "EasyDict"): type("EasyDict", (dict,), {}), ("torch", "Size"): tuple,
+        ("torch._utils", "_rebuild_tensor_v2"): _tensor, ("torch._utils", "_rebuild_parameter"): lambda values, *_: values,
+        ("torch.storage", "_load_from_bytes"): lambda content: torch.load(io.BytesIO(content), map_location="cpu", weights_only=True),
+        ("torch_utils.persistence", "_reconstruct_persistent_obj"): _persistent, ("copyreg", "_reconstructor"): _empty,
+        ("numpy", "ndarray"): _Array, ("numpy", "dtype"): _Dtype, ("_codecs", "encode"): lambda text, _: text.encode("latin1"),
         **{(f"numpy.{core}.multiarray", name): made for core in ("core", "_core")
-           for name, made in (("_reconstruct", lambda kind, *_: kind.__new__(kind)), ("scalar", _scalar))}}
+           for name, made in (("_reconstruct", _empty), ("scalar", lambda dtype, content: dtype.array(content)[0].item()))}}
 
 
 class _Unpickler(pickle.Unpickler):
@@ -105,11 +99,6 @@ class _Unpickler(pickle.Unpickler):
                      "used", CANNOT_BE_USED)
 
 
-def _unpickled(path: Path):
-    with path.open("rb") as file:
-        return _Unpickler(file, encoding="latin1").load()
-
-
 def _of_torch(path: Path):
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
@@ -120,11 +109,6 @@ def _of_torch(path: Path):
         raise
 
 
-def _of_safetensors(path: Path):
-    from safetensors.torch import load_file
-    return load_file(path)
-
-
 def _content(path: Path):
     try:
         with path.open("rb") as file:
@@ -132,9 +116,11 @@ def _content(path: Path):
         if start.startswith((ZIP, OLD_TORCH)):
             return _of_torch(path)
         if start.startswith(PICKLE):
-            return _unpickled(path)
+            with path.open("rb") as file:
+                return _Unpickler(file, encoding="latin1").load()
         if SAFETENSORS.match(start):
-            return _of_safetensors(path)
+            from safetensors.torch import load_file
+            return load_file(path)
     except OSError as error:
         raise Failed(f"{path}: cannot be read: {error.strerror}") from None
     except Failed as error:
@@ -149,8 +135,7 @@ def _content(path: Path):
 
 def role_of(name: str) -> str:
     """Returns "G_ema" for "G_ema_best0" and "generator_ema", "D_A" for "latest_net_D_A", "" for "network"."""
-    found = [match for match in ROLE.finditer(name)]
-    if not found:
+    if not (found := list(ROLE.finditer(name))):
         return ""
     base, side, kind = found[-1].groups()
     return ROLES.get(base, base) + (f"_{side}" if side else "") + ROLES.get(kind, kind or "")

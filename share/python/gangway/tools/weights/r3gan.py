@@ -1,88 +1,57 @@
 # SPDX-License-Identifier: MIT
 """R3GAN (github.com/brownvc/R3GAN, R3GAN/Networks.py)."""
 from gangway.tools.weights.files import Part
-from gangway.tools.weights.source import Entry, Network, Source, transposed
+from gangway.tools.weights.source import Entry, Network, Source
 
 RECIPES = {32: "r3gan-cifar10", 64: "r3gan-ffhq64", 256: "r3gan-ffhq256"}
-FILTER = [1, 3, 3, 1]  # [1, 2, 1] repeated over two pixels
+RESIDUAL = {"expand.weight": "LinearLayer1.Layer.weight", "expand.bias": "NonLinearity1.Bias", "grouped.weight": "LinearLayer2.Layer.weight",
+            "grouped.bias": "NonLinearity2.Bias", "contract.weight": "LinearLayer3.Layer.weight"}
 
 
 def recognised(part: Part) -> Network | None:
-    prefix = "Model." if any(name.startswith("Model.") for name in part.tensors) else ""
-    source = Source(part, prefix)
+    source = Source(part, "Model." if any(name.startswith("Model.") for name in part.tensors) else "")
     if "AggregationLayer.Layer.weight" in source:
-        return _generator(source)
-    return _discriminator(source) if "ExtractionLayer.Layer.weight" in source else None
+        return _network(source, "G", "AggregationLayer.Layer.weight", 1)
+    return _network(source, "D", "ExtractionLayer.Layer.weight", 0) if "ExtractionLayer.Layer.weight" in source else None
 
 
-def _residual(ours: int, theirs: str) -> list[Entry]:
-    names = {"expand.weight": "LinearLayer1.Layer.weight", "expand.bias": "NonLinearity1.Bias", "grouped.weight": "LinearLayer2.Layer.weight",
-             "grouped.bias": "NonLinearity2.Bias", "contract.weight": "LinearLayer3.Layer.weight"}
-    return [Entry(f"{ours}/{name}", f"{theirs}.{name_theirs}") for name, name_theirs in names.items()]
-
-
-def _keys(source: Source, widths: list[int], channels: int) -> dict:
-    """Returns keys of the model. @param widths  channels by size, from 4 pixels up"""
-    for name in [name for name in source.tensors if name.endswith("Resampler.Kernel")]:
-        line = source.tensors[name].sum(0)
-        if [round(float(value) * sum(FILTER), 4) for value in line] != FILTER:
-            source.refuse("resamples by another filter than [1, 2, 1]")
-    source.without(r".*\.Resampler\.Kernel")
+def _network(source: Source, part: str, pointwise: str, first: int) -> Network:
+    """@param pointwise  layer beside the picture; first: place of a stage's first residual block"""
+    is_generator = part == "G"
+    source.require_filter("Resampler.Kernel", [1, 3, 3, 1], "[1, 2, 1]")
+    stages = source.numbers(rf"MainLayers\.(\d+)\.Layers\.{first}\.LinearLayer1\.Layer\.weight")
+    widths = [source.size(f"MainLayers.{stage}.Layers.{first}.LinearLayer1.Layer.weight", 1) for stage in stages]
+    upwards = widths if is_generator else widths[::-1]  # from 4 pixels
     resolution = 4 << len(widths) - 1
-    widest = max(4 << stage for stage, width in enumerate(widths) if width == widths[0])
-    for stage, width in enumerate(widths):
-        if width != (expected := widths[-1] * resolution // max(4 << stage, widest)):
-            source.refuse(f"has {width} channels at {4 << stage} pixels, where the family r3gan has {expected}")
-    blocks = [len(source.numbers(rf"MainLayers\.{stage}\.Layers\.(\d+)\.LinearLayer1\.Layer\.weight")) for stage in range(len(widths))]
+    widest = max(4 << stage for stage, width in enumerate(upwards) if width == upwards[0])
+    source.require_widths({4 << stage: width for stage, width in enumerate(upwards)},
+                          lambda side: upwards[-1] * resolution // max(side, widest))
+    blocks = [len(source.numbers(rf"MainLayers\.{stage}\.Layers\.(\d+)\.LinearLayer1\.Layer\.weight")) for stage in stages]
     if len(set(blocks)) > 1:
         source.refuse(f"has {blocks} residual blocks by size, and the family r3gan as many at each")
-    return {"model.family": "r3gan", "model.resolution": resolution, "model.width": widths[-1], "model.blocks": blocks[0],
-            "model.widest_side": widest, "model.channels": channels}
-
-
-def _generator(source: Source) -> Network:
-    stages = source.numbers(r"MainLayers\.(\d+)\.Layers\.1\.LinearLayer1\.Layer\.weight")
-    keys = _keys(source, [source.size(f"MainLayers.{stage}.Layers.1.LinearLayer1.Layer.weight", 1) for stage in stages],
-                 source.size("AggregationLayer.Layer.weight"))
-    latent, classes, entries, block = source.size("MainLayers.0.Layers.0.LinearLayer.weight", 1), 0, [], 0
-    if (name := "EmbeddingLayer.weight") in source:
-        features, classes = source.size(name), source.size(name, 1)
-        latent -= features
-        if features != latent:
+    classes = source.size("EmbeddingLayer.weight", 1) if "EmbeddingLayer.weight" in source else 0
+    keys = {"model.family": "r3gan", "model.resolution": resolution, "model.width": upwards[-1], "model.blocks": blocks[0],
+            "model.widest_side": widest, "model.channels": source.size(pointwise, 0 if is_generator else 1), "model.classes": classes}
+    embedding = [[Entry("/embedding", "EmbeddingLayer.weight", lambda values: values.t())]] * (classes > 0)
+    order = embedding[:] if is_generator else [[Entry("/weight", pointwise)]]  # entries by block
+    for stage in stages:
+        place, end = f"MainLayers.{stage}.Layers.", 0 if first else blocks[0]
+        residuals = [[Entry(f"/{ours}", f"{place}{layer}.{theirs}") for ours, theirs in RESIDUAL.items()]
+                     for layer in range(first, first + blocks[0])]
+        transition = [Entry("/weight", f"{place}{end}.LinearLayer.Layer.weight")]
+        if not is_generator and stage == stages[-1]:
+            transition = [Entry("/basis", f"{place}{end}.Basis.weight", lambda values: values[:, 0]),
+                          Entry("/weight", f"{place}{end}.LinearLayer.weight")]
+        elif is_generator and stage == stages[0]:
+            transition = [Entry("/basis", f"{place}{end}.Basis"), Entry("/weight", f"{place}{end}.LinearLayer.weight")]
+        elif transition[0].theirs not in source:
+            transition = []  # as many channels before as behind it
+        order += [transition, *residuals] if is_generator else [*residuals, transition]
+    order += [[Entry("/weight", pointwise)]] if is_generator else embedding
+    entries = [Entry(f"{block}{ours}", *rest) for block, found in enumerate(order) for ours, *rest in found]
+    if is_generator:
+        features = source.size("EmbeddingLayer.weight") if classes else 0
+        keys["model.latent"] = latent = source.size("MainLayers.0.Layers.0.LinearLayer.weight", 1) - features
+        if features not in (0, latent):
             source.refuse(f"embeds a label in {features} numbers beside {latent} of noise, and the family r3gan in as many")
-        entries, block = [Entry("0/embedding", name, transposed)], 1
-    for stage in stages:
-        before = f"MainLayers.{stage}.Layers"
-        if stage == 0:
-            entries += [Entry(f"{block}/basis", f"{before}.0.Basis"), Entry(f"{block}/weight", f"{before}.0.LinearLayer.weight")]
-        elif f"{before}.0.LinearLayer.Layer.weight" in source:
-            entries.append(Entry(f"{block}/weight", f"{before}.0.LinearLayer.Layer.weight"))
-        for layer in range(keys["model.blocks"]):
-            entries += _residual(block + 1 + layer, f"{before}.{1 + layer}")
-        block += 1 + keys["model.blocks"]
-    entries.append(Entry(f"{block}/weight", "AggregationLayer.Layer.weight"))
-    keys |= {"model.latent": latent, "model.classes": classes}
-    return Network("G", RECIPES.get(keys["model.resolution"], "r3gan-ffhq64"), keys, entries, source)
-
-
-def _discriminator(source: Source) -> Network:
-    stages = source.numbers(r"MainLayers\.(\d+)\.Layers\.0\.LinearLayer1\.Layer\.weight")
-    widths = [source.size(f"MainLayers.{stage}.Layers.0.LinearLayer1.Layer.weight", 1) for stage in stages]
-    keys = _keys(source, widths[::-1], source.size("ExtractionLayer.Layer.weight", 1))
-    entries, block = [Entry("0/weight", "ExtractionLayer.Layer.weight")], 1
-    for stage in stages:
-        before, blocks = f"MainLayers.{stage}.Layers", keys["model.blocks"]
-        for layer in range(blocks):
-            entries += _residual(block + layer, f"{before}.{layer}")
-        block += blocks
-        if stage == stages[-1]:
-            entries += [Entry(f"{block}/basis", f"{before}.{blocks}.Basis.weight", lambda values: values[:, 0]),
-                        Entry(f"{block}/weight", f"{before}.{blocks}.LinearLayer.weight")]
-        elif f"{before}.{blocks}.LinearLayer.Layer.weight" in source:
-            entries.append(Entry(f"{block}/weight", f"{before}.{blocks}.LinearLayer.Layer.weight"))
-        block += 1
-    keys["model.classes"] = 0
-    if (name := "EmbeddingLayer.weight") in source:
-        keys["model.classes"] = source.size(name, 1)
-        entries.append(Entry(f"{block}/embedding", name, transposed))
-    return Network("D", "", keys, entries, source)
+    return Network(part, RECIPES.get(resolution, "r3gan-ffhq64"), keys, entries, source)

@@ -4,7 +4,6 @@ U-Net, and discriminators of patches."""
 from gangway.tools.weights.files import Part
 from gangway.tools.weights.source import Entry, Network, Source, both
 
-RESOLUTION = 256      # of networks that take any size
 INSTANCE_STATISTICS = r"(.*\.)?(running_mean|running_var|num_batches_tracked)"
 
 
@@ -25,7 +24,7 @@ def _norm(ours: str, theirs: str) -> list[Entry]:
 def _residual(source: Source) -> Network:
     if "model.2.weight" in source:
         source.refuse("has BatchNorm between residual blocks (--norm batch), and the family cyclegan instance normalization")
-    source.without(INSTANCE_STATISTICS)
+    source.drop(INSTANCE_STATISTICS)
     blocks = source.numbers(r"model\.(\d+)\.conv_block\.1\.weight")
     entries = both("0/", "model.1") + both("1/", "model.4") + both("2/", "model.7")
     for number, place in enumerate(blocks, 3):
@@ -45,14 +44,14 @@ def _channels(source: Source, first: str, last: str, axis: int = 0) -> int:
 
 
 def _unet(source: Source) -> Network:
-    levels, place = 0, "model.model."
-    places = []
+    places, place = [], "model.model."
     while any(name.startswith(place) for name in source.tensors):
         places.append(place)
-        levels, place = levels + 1, place + ("1.model." if levels == 0 else "3.model.")
+        place += "3.model." if places[1:] else "1.model."
+    levels = len(places)
     if f"{places[1]}2.weight" not in source:
         source.refuse("has no BatchNorm (--norm instance), and the family unet has it")
-    source.without(r".*num_batches_tracked")
+    source.drop(r".*num_batches_tracked")
     entries, block = [], levels
     for level, before in enumerate(places):
         entries.append(Entry(f"{level}/weight", f"{before}{min(level, 1)}.weight"))
@@ -69,8 +68,8 @@ def _unet(source: Source) -> Network:
 
 def _patches(source: Source) -> Network:
     is_batch = "model.3.running_mean" in source and "model.3.weight" in source
-    source.without(r".*num_batches_tracked" if is_batch else INSTANCE_STATISTICS)
-    places = [number for number in source.numbers(r"model\.(\d+)\.weight") if len(source.shape(f"model.{number}.weight")) == 4]
+    source.drop(r".*num_batches_tracked" if is_batch else INSTANCE_STATISTICS)
+    places = [number for number in source.numbers(r"model\.(\d+)\.weight") if source.tensors[f"model.{number}.weight"].dim() == 4]
     entries = []
     for number, place in enumerate(places):
         is_plain = not is_batch or place in (places[0], places[-1])

@@ -33,7 +33,9 @@ LATENT, WIDTH, SIDE = 8, 4, 32
 def foreign(module: str, name: str, **members):
     """Returns a class that a pickle names as MODULE.NAME."""
     made = type(name, (), {"__module__": module, **members})
-    sys.modules.setdefault(module, types.ModuleType(module)).__dict__[name] = made
+    for package in (module.partition(".")[0], module):
+        sys.modules.setdefault(package, types.ModuleType(package))
+    setattr(sys.modules[module], name, made)
     return made
 
 

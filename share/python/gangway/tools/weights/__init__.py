@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`gangway import` begins a run with the networks that another program has trained (docs/coming-from.md)."""
 import re
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -19,55 +18,43 @@ FAMILIES = (stylegan2, r3gan, biggan, translators)
 NAMES = {"G": "generator", "D": "discriminator", "G_A": "generator_ab", "G_B": "generator_ba", "D_A": "discriminator_b", "D_B": "discriminator_a"}
 # Keys by which a training that goes on differs from one that begins: an average would otherwise follow the weights at once.
 GOES_ON = {"stylegan2": {"generator.ema_rampup": "none", "training.augment.kimg": 100}, "biggan": {"generator.ema_start_kimg": 0},
-           "r3gan": {}}
+           "r3gan": {"training.burn_in_kimg": 0.001}}
 
 
-def _recognised(part: Part) -> Network:
+def _recognised(part: Part) -> tuple[str, Network]:
+    """Returns the network, and its role: of its file, else by its tensors."""
     found = next(filter(None, (family.recognised(part) for family in FAMILIES)), None)
     if not found:
         raise Failed(f"{part.file}: {part.role or 'its network'} is none of StyleGAN2, R3GAN, BigGAN, CycleGAN and pix2pix, by the names "
                      "of its tensors", CANNOT_BE_USED)
     if part.role[:1] not in ("", found.part):
         raise Failed(f"{part.file}: says {part.role}, and has the tensors of a {NAMES[found.part]}", CANNOT_BE_USED)
-    return found
-
-
-def _agreed(networks: dict[str, Network]) -> dict:
-    """Returns the keys of all networks. Raises Failed if two contradict each other."""
-    keys: dict = {}
-    for role, network in networks.items():
-        for key, value in network.keys.items():
-            if keys.setdefault(key, value) != value:
-                network.source.refuse(f"has {key} {value}, and the other networks {keys[key]}: are they of one training?")
-    return keys
+    if found.keys["model.family"] == "unet" and part.role[-2:] in ("_A", "_B"):
+        found.source.refuse("is a U-Net of CycleGAN; only pix2pix's is known")
+    return part.role or found.part, found
 
 
 def converted(parts: list[Part]) -> tuple[str, dict, dict, list[str]]:
     """Returns the published job, its keys, {name in a checkpoint: tensor}, and notes."""
     states = {part.role: part for part in parts if part.role.endswith("_optim")}
     networks: dict[str, Network] = {}
-    for part in (one for one in parts if one.role not in states):
-        network = _recognised(part)
-        role = part.role or network.part
-        if network.keys["model.family"] == "unet" and role[-2:] in ("_A", "_B"):
-            raise Failed(f"{part.file}: is a U-Net of CycleGAN ({role}); only pix2pix's is known", CANNOT_BE_USED)
-        if role in networks:
-            raise Failed(f"{part.file}: is a second {role}; name each network once", CANNOT_BE_USED)
-        networks[role] = network
-    makers = [role for role in networks if role[0] == "G"]
-    if not makers:
+    keys: dict = {}
+    for role, network in (_recognised(part) for part in parts if part.role not in states):
+        if networks.setdefault(role, network) is not network:
+            network.source.refuse("is there twice; name each network once")
+        for key, value in network.keys.items():
+            if keys.setdefault(key, value) != value:
+                network.source.refuse(f"has {key} {value}, and the other networks {keys[key]}: are they of one training?")
+    first = next((network for network in networks.values() if network.part == "G"), None)
+    if not first:
         raise Failed(f"{parts[0].file}: has no generator", CANNOT_BE_USED)
-    keys, first = _agreed(networks), networks[makers[0]]
-    is_cyclegan = first.recipe == "cyclegan-maps"
     tensors = {}
     for role, network in networks.items():
-        mapped = network.source.mapped(network.entries)
-        base = role.removesuffix("_ema")
-        name = NAMES[f"{base}_A" if is_cyclegan and base in ("G", "D") else base]
-        sections = [f"{name}_ema"] if role != base else [name]
-        sections += [name] if role != base and base not in networks else []
+        mapped, base = network.source.mapped(network.entries), role.removesuffix("_ema")
+        name = NAMES[f"{base}_A" if first.recipe == "cyclegan-maps" and base in ("G", "D") else base]
+        sections = [f"{name}_ema"] * (role != base) + [name] * (role == base or base not in networks)
         tensors |= {f"{section}/{ours}": values for section in sections for ours, values in mapped.items()}
-        if state := states.get(f"{base}_optim") if role == base else None:
+        if role == base and (state := states.get(f"{base}_optim")):
             tensors |= {f"{name}_optimizer/{ours}": values for ours, values in network.source.moments(network.entries, state.tensors).items()}
     return first.recipe, keys, tensors, list(dict.fromkeys(note for network in networks.values() for note in network.notes))
 
@@ -76,24 +63,18 @@ def _write(run: Path, job: Path, keys: list[str], tensors: dict, files: list[Pat
     """Writes the run. Leaves nothing behind if that fails."""
     from safetensors.torch import save_file
     try:
-        folder = Path(tempfile.mkdtemp(prefix=".gangway-import-", dir=run.parent))
-    except OSError as error:
-        raise Failed(f"{run.parent}: cannot be written to: {error.strerror}", ENVIRONMENT) from None
-    try:
-        weights = folder / "weights.safetensors"
-        save_file({name: values.clone() for name, values in tensors.items()}, weights)
-        words = [Path(program()).parent / "gangway-model", "begin", job, weights, folder, *keys]
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        if done.returncode != 0:
-            why = (complaints(done.stderr.splitlines()) or [f"gangway-model ended with {done.returncode}"])[-1]
-            raise Failed(why.replace(str(weights), " ".join(map(str, files))), done.returncode)
-        weights.unlink()
-        folder.chmod(0o755)
-        folder.rename(run)
+        with tempfile.TemporaryDirectory(prefix=".gangway-import-", dir=run.parent) as scratch:
+            weights, folder = Path(scratch) / "weights.safetensors", Path(scratch) / "run"
+            save_file({name: values.clone() for name, values in tensors.items()}, weights)
+            folder.mkdir()
+            words = [Path(program()).parent / "gangway-model", "begin", job, weights, folder, *keys]
+            done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            if done.returncode != 0:
+                why = (complaints(done.stderr.splitlines()) or [f"gangway-model ended with {done.returncode}"])[-1]
+                raise Failed(why.replace(str(weights), " ".join(map(str, files))), done.returncode)
+            folder.rename(run)
     except OSError as error:
         raise Failed(f"{run}: cannot be written: {error.strerror}", ENVIRONMENT) from None
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def command(words: list[str]) -> None:

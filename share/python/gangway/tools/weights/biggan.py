@@ -6,6 +6,7 @@ from gangway.tools.weights.source import Entry, Network, Source, both
 SHARED = 128  # features of the labels' embedding: job/families/biggan.cpp
 RESOLUTIONS = {3: 32, 4: 64, 5: 128, 6: 256}  # by the generator's blocks
 LAST_FACTORS = {32: 4, 64: 2, 128: 1, 256: 1}  # channels of the last maps over model.width
+CONVOLUTIONS = {"first": "conv1", "second": "conv2", "shortcut": "conv_sc"}
 ATTENTION = {"query": "theta", "key": "phi", "value": "g", "joined": "o"}
 
 
@@ -16,7 +17,12 @@ def recognised(part: Part) -> Network | None:
     source.drop(r".*\.?(sv\d+|accumulation_counter|num_batches_tracked)")
     source.parameters = [name for name in source.tensors
                          if not name.endswith(("stored_mean", "stored_var", "running_mean", "running_var", "u0"))]
-    return _generator(source) if "output_layer.0.gain" in source else _discriminator(source)
+    is_generator = "output_layer.0.gain" in source
+    blocks = source.numbers(r"blocks\.(\d+)\.0\.conv1\.weight")
+    if (up := len(blocks) - 1 + is_generator) not in RESOLUTIONS:
+        source.refuse(f"has {len(blocks)} blocks; the family biggan has them for 32 to 256 pixels")
+    attended = source.numbers(r"blocks\.(\d+)\.1\.theta\.weight")
+    return (_generator if is_generator else _discriminator)(source, RESOLUTIONS[up], blocks, attended)
 
 
 def _map(ours: str, theirs: str, bias: bool = True) -> list[Entry]:
@@ -29,19 +35,17 @@ def _statistics(source: Source, ours: str, theirs: str) -> list[Entry]:
     return [Entry(f"{ours}.running_mean", f"{theirs}.{mean}"), Entry(f"{ours}.running_var", f"{theirs}.{mean.replace('mean', 'var')}")]
 
 
-def _attention(block: int, theirs: str) -> list[Entry]:
-    maps = [entry for ours, name in ATTENTION.items() for entry in _map(f"{block}/{ours}", f"{theirs}.{name}", bias=False)]
-    return [*maps, Entry(f"{block}/gain", f"{theirs}.gamma", lambda values: values.reshape(1))]
+def _block(source: Source, block: int, index: int, is_attended: bool) -> list[Entry]:
+    """Returns the entries of a residual block's convolutions, and of the attention behind it."""
+    found = [entry for ours, name in CONVOLUTIONS.items() if f"blocks.{index}.0.{name}.weight" in source
+             for entry in _map(f"{block}/{ours}", f"blocks.{index}.0.{name}")]
+    if is_attended:
+        found += [entry for ours, name in ATTENTION.items() for entry in _map(f"{block + 1}/{ours}", f"blocks.{index}.1.{name}", bias=False)]
+        found.append(Entry(f"{block + 1}/gain", f"blocks.{index}.1.gamma", lambda values: values.reshape(1)))
+    return found
 
 
-def _resolution(source: Source, blocks: int) -> int:
-    return RESOLUTIONS.get(blocks) or source.refuse(f"has {blocks} blocks; the family biggan has them for 32 to 256 pixels")
-
-
-def _generator(source: Source) -> Network:
-    blocks = source.numbers(r"blocks\.(\d+)\.0\.conv1\.weight")
-    resolution = _resolution(source, len(blocks))
-    attended = source.numbers(r"blocks\.(\d+)\.1\.theta\.weight")
+def _generator(source: Source, resolution: int, blocks: list[int], attended: list[int]) -> Network:
     if len(attended) > 1:
         source.refuse(f"has attention at {len(attended)} sizes, and the family biggan at one")
     condition, taken = source.size("blocks.0.0.bn1.gain.weight", 1), source.size("linear.weight", 1)
@@ -54,18 +58,13 @@ def _generator(source: Source) -> Network:
     entries = _map("0/linear", "linear") + ([Entry("1/embedding", "shared.weight")] if is_shared else [])
     block = 1 + is_shared
     for index in blocks:
-        theirs = f"blocks.{index}.0"
-        for ours, name in (("first", "conv1"), ("second", "conv2"), ("shortcut", "conv_sc")):
-            entries += _map(f"{block}/{ours}", f"{theirs}.{name}")
+        entries += _block(source, block, index, index in attended)
         for ours, name in (("first_norm", "bn1"), ("second_norm", "bn2")):
             for ours_part, part in (("gain", "gain"), ("shift", "bias")):
-                entries += (_map(f"{block}/{ours}_{ours_part}", f"{theirs}.{name}.{part}", bias=False) if is_shared
-                            else [Entry(f"{block}/{ours}_{ours_part}.embedding", f"{theirs}.{name}.{part}.weight")])
-            entries += _statistics(source, f"{block}/{ours}", f"{theirs}.{name}")
-        block += 1
-        if index in attended:
-            entries += _attention(block, f"blocks.{index}.1")
-            block += 1
+                entries += (_map(f"{block}/{ours}_{ours_part}", f"blocks.{index}.0.{name}.{part}", bias=False) if is_shared
+                            else [Entry(f"{block}/{ours}_{ours_part}.embedding", f"blocks.{index}.0.{name}.{part}.weight")])
+            entries += _statistics(source, f"{block}/{ours}", f"blocks.{index}.0.{name}")
+        block += 1 + (index in attended)
     entries += [Entry(f"{block}/norm.weight", "output_layer.0.gain"), Entry(f"{block}/norm.bias", "output_layer.0.bias"),
                 *_statistics(source, f"{block}/norm", "output_layer.0"), *_map(f"{block}/picture", "output_layer.2")]
     keys = {"model.family": "biggan", "model.resolution": resolution, "model.channels": source.size("output_layer.2.weight"),
@@ -77,19 +76,12 @@ def _generator(source: Source) -> Network:
     return Network("G", "biggan-cifar10" if resolution == 32 else "biggan-128", keys, entries, source)
 
 
-def _discriminator(source: Source) -> Network:
-    blocks = source.numbers(r"blocks\.(\d+)\.0\.conv1\.weight")
-    resolution = _resolution(source, len(blocks) - 1)
-    attended = source.numbers(r"blocks\.(\d+)\.1\.theta\.weight")
+def _discriminator(source: Source, resolution: int, blocks: list[int], attended: list[int]) -> Network:
     is_everywhere = resolution == 32 and len(attended) == len(blocks)
     entries, block = [], 0
     for index in blocks:
-        for ours, name in (("first", "conv1"), ("second", "conv2"), ("shortcut", "conv_sc")):
-            entries += _map(f"{block}/{ours}", f"blocks.{index}.0.{name}") if f"blocks.{index}.0.{name}.weight" in source else []
-        block += 1
-        if index in attended:
-            entries += _attention(block, f"blocks.{index}.1")
-            block += 1
+        entries += _block(source, block, index, index in attended)
+        block += 1 + (index in attended)
     entries += _map(f"{block}/linear", "linear") + _map(f"{block}/embedding", "embed", bias=False)
     keys = {"model.family": "biggan", "model.resolution": resolution, "model.channels": source.size("blocks.0.0.conv1.weight", 1),
             "model.width": source.size("blocks.0.0.conv1.weight") // (4 if resolution == 32 else 1),

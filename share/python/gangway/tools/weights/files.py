@@ -15,6 +15,7 @@ import torch
 from gangway.errors import Failed
 
 CANNOT_BE_USED = 5  # exit code (docs/run-directory.md)
+REFUSAL = "names {}, which is no part of weights: such a file may run any program, and nothing of it was used"
 ZIP, OLD_TORCH, PICKLE = b"PK\x03\x04", b"\x80\x02\x8a\x0a", b"\x80"
 SAFETENSORS = re.compile(rb".{5}\0{3}\{", re.DOTALL)  # the header's length, then JSON
 # Classes of these modules become stand-ins.
@@ -39,6 +40,12 @@ class _Stand:
 
     def __setstate__(self, state):
         self.__dict__.update(state)
+
+    @classmethod
+    def of(cls, meta):
+        stand = cls()
+        stand.__setstate__(meta["state"])
+        return stand
 
 
 class _Dtype(_Stand):
@@ -68,23 +75,13 @@ def _tensor(storage, offset, size, stride, *_):
     return flat.as_strided(size, stride, offset).clone()
 
 
-def _empty(kind, *_):
-    return kind.__new__(kind)
-
-
-def _persistent(meta):
-    stand = _Stand()
-    stand.__setstate__(meta["state"])
-    return stand
-
-
 MADE = {("collections", "OrderedDict"): OrderedDict, ("dnnlib.util", "EasyDict"): type("EasyDict", (dict,), {}), ("torch", "Size"): tuple,
         ("torch._utils", "_rebuild_tensor_v2"): _tensor, ("torch._utils", "_rebuild_parameter"): lambda values, *_: values,
         ("torch.storage", "_load_from_bytes"): lambda content: torch.load(io.BytesIO(content), map_location="cpu", weights_only=True),
-        ("torch_utils.persistence", "_reconstruct_persistent_obj"): _persistent, ("copyreg", "_reconstructor"): _empty,
+        ("torch_utils.persistence", "_reconstruct_persistent_obj"): _Stand.of, ("copyreg", "_reconstructor"): lambda kind, *_: kind.__new__(kind),
         ("numpy", "ndarray"): _Array, ("numpy", "dtype"): _Dtype, ("_codecs", "encode"): lambda text, _: text.encode("latin1"),
         **{(f"numpy.{core}.multiarray", name): made for core in ("core", "_core")
-           for name, made in (("_reconstruct", _empty), ("scalar", lambda dtype, content: dtype.array(content)[0].item()))}}
+           for name, made in (("_reconstruct", lambda kind, *_: kind.__new__(kind)), ("scalar", lambda dtype, content: dtype.array(content)[0].item()))}}
 
 
 class _Unpickler(pickle.Unpickler):
@@ -95,18 +92,7 @@ class _Unpickler(pickle.Unpickler):
             return kind
         if (module, name) == ("builtins", "object") or (OWN_MODULES.fullmatch(module) and re.fullmatch(r"\w+", name)):
             return type(name, (_Stand,), {})
-        raise Failed(f"names {module}.{name}, which is no part of weights: such a file may run any program, and nothing of it was "
-                     "used", CANNOT_BE_USED)
-
-
-def _of_torch(path: Path):
-    try:
-        return torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
-        if named := re.search(r"GLOBAL (\S+)", str(error)):
-            raise Failed(f"names {named[1]}, which is no part of weights, and nothing of it was used; of a whole module save its "
-                         "state_dict()", CANNOT_BE_USED) from None
-        raise
+        raise Failed(REFUSAL.format(f"{module}.{name}"), CANNOT_BE_USED)
 
 
 def _content(path: Path):
@@ -114,7 +100,7 @@ def _content(path: Path):
         with path.open("rb") as file:
             start = file.read(9)
         if start.startswith((ZIP, OLD_TORCH)):
-            return _of_torch(path)
+            return torch.load(path, map_location="cpu", weights_only=True)
         if start.startswith(PICKLE):
             with path.open("rb") as file:
                 return _Unpickler(file, encoding="latin1").load()
@@ -128,6 +114,8 @@ def _content(path: Path):
     except ModuleNotFoundError:
         raise
     except Exception as error:  # a damaged file may raise anything
+        if named := re.search(r"GLOBAL (\S+)", str(error)):  # torch.load's refusal
+            raise Failed(f"{path}: {REFUSAL.format(named[1])}; of a whole module save its state_dict()", CANNOT_BE_USED) from None
         why = next(iter(str(error).splitlines()), "") or type(error).__name__
         raise Failed(f"{path}: is damaged, or of another program: {why}", CANNOT_BE_USED) from None
     raise Failed(f"{path}: is no pickle, no file of torch.save and no safetensors" if start else f"{path}: is empty", CANNOT_BE_USED)
@@ -141,22 +129,16 @@ def role_of(name: str) -> str:
     return ROLES.get(base, base) + (f"_{side}" if side else "") + ROLES.get(kind, kind or "")
 
 
-def _flattened(module: _Stand, role: str, file: str) -> Part:
-    part = Part(role, {}, {}, [], file)
-
-    def add(stand, before):
-        inside = vars(stand)
-        part.settings[before.rstrip(".")] = {name: value for name, value in inside.items() if not name.startswith("_")}
-        for kind in ("_parameters", "_buffers"):
-            for name, values in inside.get(kind, {}).items():
-                if isinstance(values, torch.Tensor):
-                    part.tensors[before + name] = values
-                    part.parameters.extend([before + name] if kind == "_parameters" else [])
-        for name, child in inside.get("_modules", {}).items():
-            if child is not None:
-                add(child, f"{before}{name}.")
-
-    add(module, "")
+def _add(part: Part, module: _Stand, before: str = "") -> Part:
+    """Adds the tensors and attributes of a module and of those in it."""
+    inside = vars(module)
+    part.settings[before.rstrip(".")] = {name: value for name, value in inside.items() if not name.startswith("_")}
+    for kind in ("_parameters", "_buffers"):
+        found = {before + name: values for name, values in inside.get(kind, {}).items() if isinstance(values, torch.Tensor)}
+        part.tensors.update(found)
+        part.parameters.extend(found if kind == "_parameters" else [])
+    for name, child in inside.get("_modules", {}).items():
+        _add(part, child, f"{before}{name}.") if child is not None else None
     return part
 
 
@@ -164,7 +146,7 @@ def _parts(found, role: str, file: str) -> list[Part]:
     if isinstance(found, (tuple, list)) and len(found) == 3:  # StyleGAN2's for TensorFlow
         found = dict(zip(("G", "D", "G_ema"), found))
     if isinstance(found, _Stand):
-        return [Part(role, {}, vars(found), [], file) if "variables" in vars(found) else _flattened(found, role, file)]
+        return [Part(role, {}, vars(found), [], file) if "variables" in vars(found) else _add(Part(role, {}, {}, [], file), found)]
     if not isinstance(found, dict):
         return []
     if {"state", "param_groups"} <= found.keys():

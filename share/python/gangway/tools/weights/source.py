@@ -58,11 +58,10 @@ class Source:
                     self.refuse(f"resamples by another filter than {written} ('{name}')")
         self.drop(f".*{re.escape(ending)}")
 
-    def require_widths(self, widths: dict[int, int], most: Callable[[int], int]) -> None:
-        """Requires the family's channels. @param widths  by side of the maps; most: the family's, by side"""
-        for side, channels in widths.items():
-            if channels != most(side):
-                self.refuse(f"has {channels} channels at {side} pixels, where Gangway's family has {most(side)}")
+    def require_widths(self, widths: dict[int, int], wanted: Callable[[int], int]) -> None:
+        """Requires the family's channels. @param widths  by side of the maps; wanted: the family's"""
+        for side in (side for side, channels in widths.items() if channels != wanted(side)):
+            self.refuse(f"has {widths[side]} channels at {side} pixels, where Gangway's family has {wanted(side)}")
 
     def mapped(self, entries: list[Entry]) -> dict:
         """Returns {our name: tensor}. Raises Failed if a tensor is missing, not finite, or left over."""

@@ -97,9 +97,13 @@ def _discriminator(source: Source) -> Network:
     return Network("D", "", keys, entries + mapping, source, notes)
 
 
-LAYERS = {"Conv0_up": "conv0", "Conv1_down": "conv1", "Conv0": "conv0", "Conv1": "conv1", "ToRGB": "torgb", "FromRGB": "fromrgb",
-          "Skip": "skip", "Dense0": "fc"}
-PLACES = {"mapping/LabelEmbed": "mapping.embed", "LabelEmbed": "mapping.embed", "Output": "b4.out", "synthesis/4x4/Const": "synthesis.b4"}
+# {layer in TensorFlow: in PyTorch}, with its side as {side}
+LAYERS = {"synthesis/SIDE/Conv": "synthesis.b{side}.conv1", "synthesis/SIDE/Conv0_up": "synthesis.b{side}.conv0",
+          "synthesis/SIDE/Conv1": "synthesis.b{side}.conv1", "synthesis/SIDE/ToRGB": "synthesis.b{side}.torgb",
+          "synthesis/SIDE/Const": "synthesis.b{side}", "mapping/LabelEmbed": "mapping.embed", "SIDE/FromRGB": "b{side}.fromrgb",
+          "SIDE/Conv0": "b{side}.conv0", "SIDE/Conv1_down": "b{side}.conv1", "SIDE/Skip": "b{side}.skip", "SIDE/Conv": "b{side}.conv",
+          "SIDE/Dense0": "b{side}.fc", "Output": "b4.out", "LabelEmbed": "mapping.embed"}
+OPTIONS = {"nonlinearity": ["lrelu"], "mapping_nonlinearity": ["lrelu"], "resample_kernel": [FILTER]}
 NOT_NEEDED = r"lod|dlatent_avg|synthesis/noise\d+"
 
 
@@ -111,41 +115,26 @@ def _variables(settings: dict, before: str = "") -> dict:
     return found
 
 
-def _place(layer: str) -> str:
-    """Returns the layer's name in PyTorch."""
-    if found := re.fullmatch(r"(?:mapping/Dense|Mapping)(\d+)", layer):
-        return f"mapping.fc{found[1]}"
-    if layer not in PLACES and (found := re.fullmatch(r"(synthesis/)?(\d+)x\2/(\w+)", layer)):
-        generator, side, name = found.groups()
-        last = ("conv1" if generator else "conv") if name == "Conv" else LAYERS.get(name, name)
-        return f"{'synthesis.' if generator else ''}b{side}.{last}"
-    return PLACES.get(layer, layer)
-
-
 def _moved(values: torch.Tensor, name: str) -> torch.Tensor:
     """Returns a tensor of TensorFlow's in PyTorch's order of axes."""
-    if name.endswith("/const"):
-        return values[0]
-    if name.endswith("/mod_bias"):
-        return values + 1
-    if values.dim() == 4:  # [height, width, in, out]; where it doubles, TensorFlow's code flips it
+    if values.dim() == 4 and not name.endswith("/const"):  # [height, width, in, out]; where it doubles, TensorFlow's code flips it
         return (values.flip(0, 1) if name.endswith("Conv0_up/weight") else values).permute(3, 2, 0, 1)
-    return values.t() if values.dim() == 2 else values
+    return values[0] if values.dim() == 4 else values.t() if values.dim() == 2 else values + 1 if name.endswith("mod_bias") else values
 
 
 def of_tensorflow(part: Part) -> Part:
     """Returns the part under the names of StyleGAN2-ADA's PyTorch code. Raises Failed for other networks of that program."""
     options, is_generator = part.settings.get("static_kwargs", {}), part.role[:1] == "G"
-    wanted = {"nonlinearity": ["lrelu"], "mapping_nonlinearity": ["lrelu"], "resample_kernel": [FILTER],
-              "architecture": ["skip"] if is_generator else ["resnet", "orig"]}
-    for name, known in wanted.items():
+    for name, known in {**OPTIONS, "architecture": ["skip"] if is_generator else ["resnet", "orig"]}.items():
         if name in options and options[name] not in known:
             raise Failed(f"{part.file}: {part.role} has {name} {options[name]}; the family stylegan2 has {known[0]}", CANNOT_BE_USED)
     tensors = {}
     for name, values in _variables(part.settings).items():
+        layer, _, end = name.rpartition("/")
+        side = next(iter(re.findall(r"(\d+)x\1(?=/)", layer)), "")
+        place = LAYERS.get(layer.replace(f"{side}x{side}/", "SIDE/"), layer).format(side=side)
+        place = re.sub(r"(mapping/Dense|Mapping)(\d+)", r"mapping.fc\2", place) + ".affine" * end.startswith("mod_")
         if not re.fullmatch(NOT_NEEDED, name):
-            layer, _, end = name.rpartition("/")
-            place = _place(layer) + (".affine" if end.startswith("mod_") else "")
             tensors[f"{place}.{end.removeprefix('mod_')}"] = _moved(values, name)
     rate = options.get("mapping_lrmul", RATE if is_generator else 0.1)
     settings = {f"mapping.fc{layer}": {"bias_gain": rate} for layer in range(options.get("mapping_layers", 8))}

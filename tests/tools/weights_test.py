@@ -159,7 +159,7 @@ class Imports(unittest.TestCase):
         generator, average, discriminator = stylegan2_generator(), stylegan2_generator(), stylegan2_discriminator()
         settings = {"mapping.fc1": {"bias_gain": 0.02}, "b32.conv0": {"conv_clamp": 256}}
         file = self.pickled({"G": Persistent(generator, settings), "D": Persistent(discriminator, settings), "G_ema": Persistent(average),
-                             "training_set_kwargs": foreign("dnnlib.util", "EasyDict")() and {}, "augment_pipe": None})
+                             "training_set_kwargs": {"path": "faces.zip"}, "augment_pipe": Persistent({"p": torch.zeros(())})})
         run, said = self.imported(file, "training.batch=8")
         self.assertIn("not clamped at 256", said)
         run = open_run(run)

@@ -153,7 +153,8 @@ def _parts(found, role: str, file: str) -> list[Part]:
         return [Part(role, found, {}, [], file)]
     tensors = {str(name).removeprefix("module."): values for name, values in found.items() if isinstance(values, torch.Tensor)}
     if not tensors:
-        return [part for name, value in found.items() for part in _parts(value, role_of(str(name)), file)]
+        named = {name: value for name, value in found.items() if role_of(str(name))} or found  # leaves an augment_pipe out
+        return [part for name, value in named.items() for part in _parts(value, role_of(str(name)), file)]
     roles = {name: name.partition(".")[0] for name in tensors}
     if all(role_of(start) == start or start in ("generator", "discriminator") for start in roles.values()):  # "G_ema.mapping..."
         grouped = itertools.groupby(sorted(tensors, key=roles.get), key=roles.get)

@@ -71,10 +71,21 @@ struct NetworksOptions {
   std::filesystem::path job_file;
 };
 
+struct BeginOptions {
+  std::filesystem::path job_file;
+  std::filesystem::path weights;  ///< safetensors, by the names of checkpoints
+  std::filesystem::path run;      ///< folder; it gets checkpoints/step-000000000 and job.yaml
+  std::vector<std::string> overrides;
+};
+
 /// Builds the networks of a job, the user's included, and prints one line for each: "network
 /// generator 1066880", its name and number of trained parameters.
 /// @throws ConfigError naming key and file of a network that cannot be trained
 void describe_networks(const NetworksOptions& options);
+
+/// Writes a run's state before its first step, with the file's tensors in place of initial values.
+/// @throws CheckpointError if a tensor is not of the job's networks; EnvironmentError
+void begin_run(const BeginOptions& options);
 
 /// Times each layer of a job's networks on one core and prints its share of the core's peak rate.
 /// @throws ConfigError if there is nothing to time

@@ -24,6 +24,7 @@
 namespace {
 
 using gangway::Metric;
+using gangway::launch::BeginOptions;
 using gangway::launch::ComputeOptions;
 using gangway::launch::EvaluateOptions;
 using gangway::launch::ExportOptions;
@@ -228,6 +229,18 @@ void add_networks(CLI::App& app, NetworksOptions& options) {
   command->callback([&] { gangway::launch::describe_networks(options); });
 }
 
+void add_begin(CLI::App& app, BeginOptions& options) {
+  CLI::App* command = app.add_subcommand("begin", "Write a run that begins with given weights");
+  command->footer("Example: gangway import network.pkl -o RUN starts it (docs/coming-from.md)");
+  command->add_option("JOB", options.job_file, "Job file")->required();
+  command->add_option("WEIGHTS", options.weights, "safetensors, by the names of checkpoints")
+      ->required();
+  command->add_option("RUN", options.run, "Run directory, which exists")->required();
+  command->add_option("overrides", options.overrides, "Keys of the job file")
+      ->type_name("key=value");
+  command->callback([&] { gangway::launch::begin_run(options); });
+}
+
 void add_compute(CLI::App& app, ComputeOptions& options) {
   CLI::App* command =
       app.add_subcommand("compute", "Time each layer of a job, and compare with a core's limit");
@@ -262,6 +275,7 @@ int run(int argc, char** argv, const ModelProgram& program) {
   TrainFeaturesOptions train_features;
   ExportOptions export_options;
   NetworksOptions networks;
+  BeginOptions begin;
   ComputeOptions compute;
   int threads = 2;
   add_evaluate(app, evaluate, threads, program);
@@ -269,6 +283,7 @@ int run(int argc, char** argv, const ModelProgram& program) {
   add_train_features(app, train_features);
   add_export(app, export_options);
   add_networks(app, networks);
+  add_begin(app, begin);
   int code = static_cast<int>(gangway::ExitCode::kDone);
   gangway::launch::add_profile_command(app, program, code);
   add_compute(app, compute);

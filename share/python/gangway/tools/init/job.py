@@ -210,14 +210,19 @@ def job_text(advice: Advice, facts: Facts, wishes: Wishes, file: str, made_by: s
         PICTURES_KIMG=part(25), TICK_KIMG=part(100), GRID=str(min(max(advice.classes, 8), 16)), DEVICE="cuda" if wishes.has_gpu else "cpu")
 
 
-def recipe_text(name: str, location: str) -> str:
-    """Returns a published recipe with these pictures as its data. Raises Failed if missing."""
+def published(name: str) -> Path:
+    """Returns the file of a published recipe. Raises Failed if missing."""
     # Installed, this file is PREFIX/share/gangway/python/gangway/tools/init/job.py; in a checkout share/python/...
     places = [Path(__file__).resolve().parents[up] / "examples/published" for up in (4, 5)]
     recipes = {file.stem: file for place in places for file in sorted(place.glob("*.yaml"))}
     if name not in recipes:
         raise Failed(f"--recipe {name}: there is none; there are {', '.join(recipes) or f'none in {places[0]}'}")
-    return with_source(recipes[name].read_text("utf-8"), os.path.abspath(location))
+    return recipes[name]
+
+
+def recipe_text(name: str, location: str) -> str:
+    """Returns a published recipe with these pictures as its data."""
+    return with_source(published(name).read_text("utf-8"), os.path.abspath(location))
 
 
 def with_source(recipe: str, source: str) -> str:

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""`gangway import` begins a run with the networks that another program has trained (docs/coming-from.md)."""
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from gangway.errors import ENVIRONMENT, Failed, complaints
+from gangway.launch import program
+from gangway.tools.command_line import Parser, say, typed
+from gangway.tools.init.job import published
+from gangway.tools.weights import biggan, r3gan, stylegan2, translators
+from gangway.tools.weights.files import CANNOT_BE_USED, Part, parts_of
+from gangway.tools.weights.source import Network
+
+FAMILIES = (stylegan2, r3gan, biggan, translators)
+# {role in the file: network of the job}; CycleGAN's D_A judges what G_A makes.
+NAMES = {"G": "generator", "D": "discriminator", "G_A": "generator_ab", "G_B": "generator_ba", "D_A": "discriminator_b", "D_B": "discriminator_a"}
+# Keys by which a training that goes on differs from one that begins: an average would otherwise follow the weights at once.
+GOES_ON = {"stylegan2": {"generator.ema_rampup": "none", "training.augment.kimg": 100}, "biggan": {"generator.ema_start_kimg": 0},
+           "r3gan": {"training.burn_in_kimg": 0.001}}
+
+
+def _recognised(part: Part) -> tuple[str, Network]:
+    """Returns the network, and its role: of its file, else by its tensors."""
+    found = next(filter(None, (family.recognised(part) for family in FAMILIES)), None)
+    if not found:
+        raise Failed(f"{part.file}: {part.role or 'its network'} is none of StyleGAN2, R3GAN, BigGAN, CycleGAN and pix2pix, by the names "
+                     "of its tensors", CANNOT_BE_USED)
+    if part.role[:1] not in ("", found.part):
+        raise Failed(f"{part.file}: says {part.role}, and has the tensors of a {NAMES[found.part]}", CANNOT_BE_USED)
+    if found.keys["model.family"] == "unet" and part.role[-2:] in ("_A", "_B"):
+        found.source.refuse("is a U-Net of CycleGAN; only pix2pix's is known")
+    return part.role or found.part, found
+
+
+def converted(parts: list[Part]) -> tuple[str, dict, dict, list[str]]:
+    """Returns the published job, its keys, {name in a checkpoint: tensor}, and notes."""
+    states = {part.role: part for part in parts if part.role.endswith("_optim")}
+    networks: dict[str, Network] = {}
+    keys: dict = {}
+    for role, network in (_recognised(part) for part in parts if part.role not in states):
+        if networks.setdefault(role, network) is not network:
+            network.source.refuse("is there twice; name each network once")
+        for key, value in network.keys.items():
+            if keys.setdefault(key, value) != value:
+                network.source.refuse(f"has {key} {value}, and the other networks {keys[key]}: are they of one training?")
+    first = next((network for network in networks.values() if network.part == "G"), None)
+    if not first:
+        raise Failed(f"{parts[0].file}: has no generator", CANNOT_BE_USED)
+    tensors = {}
+    for role, network in networks.items():
+        mapped, base = network.source.mapped(network.entries), role.removesuffix("_ema")
+        name = NAMES[f"{base}_A" if first.recipe == "cyclegan-maps" and base in ("G", "D") else base]
+        sections = [f"{name}_ema"] * (role != base) + [name] * (role == base or base not in networks)
+        tensors |= {f"{section}/{ours}": values for section in sections for ours, values in mapped.items()}
+        if role == base and (state := states.get(f"{base}_optim")):
+            tensors |= {f"{name}_optimizer/{ours}": values for ours, values in network.source.moments(network.entries, state.tensors).items()}
+    return first.recipe, keys, tensors, list(dict.fromkeys(note for network in networks.values() for note in network.notes))
+
+
+def _write(run: Path, job: Path, keys: list[str], tensors: dict, files: list[Path]) -> None:
+    """Writes the run. Leaves nothing behind if that fails."""
+    from safetensors.torch import save_file
+    try:
+        with tempfile.TemporaryDirectory(prefix=".gangway-import-", dir=run.parent) as scratch:
+            weights, folder = Path(scratch) / "weights.safetensors", Path(scratch) / "run"
+            save_file({name: values.clone() for name, values in tensors.items()}, weights)
+            folder.mkdir()
+            words = [Path(program()).parent / "gangway-model", "begin", job, weights, folder, *keys]
+            done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            if done.returncode != 0:
+                why = (complaints(done.stderr.splitlines()) or [f"gangway-model ended with {done.returncode}"])[-1]
+                raise Failed(why.replace(str(weights), " ".join(map(str, files))), done.returncode)
+            folder.rename(run)
+    except OSError as error:
+        raise Failed(f"{run}: cannot be written: {error.strerror}", ENVIRONMENT) from None
+
+
+def command(words: list[str]) -> None:
+    parser = Parser("import", "Begin a run with networks that StyleGAN2, R3GAN, BigGAN-PyTorch, CycleGAN or pix2pix has trained",
+                    "Examples:\n  gangway import ffhq.pkl -o runs/ffhq\n"
+                    "  gangway import G_ema.pth G.pth D.pth -o runs/biggan\n"
+                    "  gangway import latest_net_G_A.pth latest_net_G_B.pth -o runs/maps data.source=unpaired:maps\n"
+                    "Then: gangway sample runs/ffhq (docs/coming-from.md)")
+    parser.add_argument("words", metavar="FILE", nargs="+", help=".pkl, .pt, .pth or .safetensors, and keys of the job (key=value)")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="RUN", help="run directory to make")
+    line = parser.parse_intermixed_args(words)
+    own = [word for word in line.words if re.match(r"~?[a-z_0-9.]+=", word)]
+    files = [Path(word) for word in line.words if word not in own]
+    if line.output.exists():
+        raise Failed(f"-o {line.output}: is there already; name a new folder")
+    if not line.output.absolute().parent.is_dir():
+        raise Failed(f"-o {line.output}: there is no folder {line.output.parent}; make it first")
+    if not files:
+        parser.error("the following arguments are required: FILE")
+    parts = [part for file in files for part in parts_of(file)]
+    try:
+        recipe, keys, tensors, notes = converted(parts)
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise Failed(f"{', '.join(map(str, files))}: is another kind of network, or lacks a part: {type(error).__name__}: "
+                     f"{next(iter(str(error).splitlines()), '')}", CANNOT_BE_USED) from None
+    keys |= GOES_ON.get(keys["model.family"], {})
+    _write(line.output.absolute(), published(recipe), [f"{key}={str(value).lower()}" for key, value in keys.items()] + own, tensors, files)
+    sections = sorted({name.partition("/")[0] for name in tensors})
+    say(f"{line.output}: {keys['model.family']}, {', '.join(sections)}; trains like examples/published/{recipe}.yaml")
+    for note in notes:
+        say(f"note   {note}")
+    say(f"next   {typed('sample', str(line.output))}; to train on: {typed('run', f'{line.output}/job.yaml', '--resume', str(line.output))} "
+        "--run NAME data.source=images:FOLDER")

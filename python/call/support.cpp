@@ -13,6 +13,7 @@
 #include <pybind11/eval.h>
 
 #include "base/errors.hpp"
+#include "gan/kernels/own_operators.hpp"
 #include "python_support.hpp"  // texts of the Python files
 
 namespace gangway::python {
@@ -94,6 +95,8 @@ void begin_interpreter(const PythonStart& start) {
     functions["__builtins__"] = py::module_::import("builtins");
     py::exec(kSupport, functions);
     py::exec(kOwnStep, functions);
+    functions["join_activation"] = py::cpp_function(&gan::OwnOperators::join_activation);
+    functions["end_joining"] = py::cpp_function(&gan::OwnOperators::end_joining);
     functions["begin"](py::cpp_function(start.tell), start.hides_gpus, kStep, place_signal());
     support_functions = functions.release().ptr();
   } catch (const py::error_already_set& error) {

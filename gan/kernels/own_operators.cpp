@@ -181,11 +181,11 @@ at::Tensor batch_norm(const at::Tensor& x, const std::optional<at::Tensor>& gain
                       const std::optional<at::Tensor>& variance, bool is_training, double momentum,
                       double epsilon, bool cudnn_enabled) {
   const auto has = [](const std::optional<at::Tensor>& one) { return one && one->defined(); };
-  if (!thread.is_on || !is_training || !has(gain) || !has(shift) ||
-      has(mean) != has(variance) || !is_plain(x) || !is_plain(*gain) || !is_plain(*shift) ||
-      !is_plain_or_none(mean) || !is_plain_or_none(variance) || !can_norm(x, *gain) ||
-      shift->scalar_type() != at::kFloat || gain->sizes() != x.sizes().slice(1, 1) ||
-      shift->sizes() != gain->sizes() || x.numel() == x.size(1)) {
+  if (!thread.is_on || !is_training || !has(gain) || !has(shift) || has(mean) != has(variance) ||
+      !is_plain(x) || !is_plain(*gain) || !is_plain(*shift) || !is_plain_or_none(mean) ||
+      !is_plain_or_none(variance) || !can_norm(x, *gain) || shift->scalar_type() != at::kFloat ||
+      gain->sizes() != x.sizes().slice(1, 1) || shift->sizes() != gain->sizes() ||
+      x.numel() == x.size(1)) {
     return at::native::batch_norm(x, gain, shift, mean, variance, is_training, momentum, epsilon,
                                   cudnn_enabled);
   }

@@ -110,7 +110,8 @@ TEST_P(DenseMap, AddsToNoGradientThatIsOnlyAskedFor) {
       torch::autograd::grad({map_densely(x_, weight_)}, {weight_}, {gradient_})[0];
   EXPECT_TRUE(at::equal(weight_.grad(), before));
   weight_.mutable_grad() = at::zeros({kOut, kIn});
-  torch::autograd::backward({map_densely(x_, weight_)}, {gradient_}, std::nullopt, false, {weight_});
+  torch::autograd::backward({map_densely(x_, weight_)}, {gradient_}, std::nullopt, false,
+                            {weight_});
   EXPECT_TRUE(at::equal(weight_.grad(), asked));
 }
 

@@ -48,9 +48,8 @@ std::vector<Case> cases() {
   };
   const auto up = [](int stride, int padding, int larger = 0) {
     return [=](const Tensors& in) {
-      return at::conv_transpose2d(in[0], in[1],
-                                  in.size() > 2 ? std::optional(in[2]) : std::nullopt, stride,
-                                  padding, larger);
+      return at::conv_transpose2d(in[0], in[1], in.size() > 2 ? std::optional(in[2]) : std::nullopt,
+                                  stride, padding, larger);
     };
   };
   const auto norm = [](bool is_training, double slope) {

@@ -141,7 +141,6 @@ PerNetwork<Architecture> Job::architectures() const {
       spec.arguments = network.module.arguments;
       spec.seed = training.seed;
       spec.is_penalised = training.penalty.is_any() && role == "discriminator";
-      spec.has_own_kernels = numerics.kernels != KernelChoice::kPytorch;
       spec.is_free = training.step.is_python() &&
                      (training.own.shows || network.name != training.recipe->shown);
       if (const auto takes = training.own.takes.find(network.name);

@@ -32,7 +32,6 @@ struct PythonSpec {
   std::string arguments = {};    ///< of its constructor, a map in JSON; empty: none
   std::uint64_t seed = 0;        ///< of the random numbers for its first values
   bool is_penalised = false;     ///< whether second derivatives are taken
-  bool has_own_kernels = false;  ///< whether Gangway's CPU kernels may compute its operators
   bool is_free = false;          ///< whether only the user's own step knows its output
   std::vector<PythonInput> inputs;
   std::vector<std::int64_t> output;  ///< per example, of the output: float32 "features"

@@ -25,6 +25,10 @@ namespace py = pybind11;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 PyObject* support_functions = nullptr;  // the dictionary of support.py and own_step.py
 
+// Global for the same reason.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+bool are_kernels_own = false;
+
 using Clock = std::chrono::steady_clock;
 
 // Start of the call under way on the compute thread; 0: none.
@@ -98,6 +102,7 @@ void begin_interpreter(const PythonStart& start) {
     functions["join_activation"] = py::cpp_function(&gan::OwnOperators::join_activation);
     functions["end_joining"] = py::cpp_function(&gan::OwnOperators::end_joining);
     functions["begin"](py::cpp_function(start.tell), start.hides_gpus, kStep, place_signal());
+    are_kernels_own = start.has_own_kernels;
     support_functions = functions.release().ptr();
   } catch (const py::error_already_set& error) {
     const std::string what = error.what();
@@ -112,6 +117,8 @@ void begin_interpreter(const PythonStart& start) {
 
 WatchedCall::WatchedCall() { call_since = Clock::now().time_since_epoch().count(); }
 WatchedCall::~WatchedCall() { call_since = 0; }
+
+bool has_own_kernels() { return are_kernels_own; }
 
 py::object support(const char* name) {
   return py::reinterpret_borrow<py::dict>(support_functions)[name];

@@ -36,8 +36,8 @@ py::tuple place_of(const PythonSpec& spec) {
   return py::make_tuple(folder.string(), files, spec.import_name(), spec.python_class);
 }
 
-OwnKernels::OwnKernels(bool are_wanted) {
-  if (are_wanted) {
+OwnKernels::OwnKernels(gan::Derivatives derivatives) {
+  if (derivatives == gan::Derivatives::kFirst && has_own_kernels()) {
     operators_.emplace();
     support("join_norms")(true);
   }

@@ -10,6 +10,7 @@
 #include <ATen/core/Tensor.h>
 #include <pybind11/pybind11.h>
 
+#include "gan/block.hpp"
 #include "gan/kernels/own_operators.hpp"
 #include "job/blocks/python_spec.hpp"
 #include "python/call/support.hpp"
@@ -57,10 +58,11 @@ auto with_python(const PythonSpec& spec, const Body& body) {
 [[nodiscard]] pybind11::tuple place_of(const PythonSpec& spec);
 
 /// While it lives, Gangway's kernels compute operators of the user's code where they can, and an
-/// nn.Sequential joins a norm and the activation after it. The caller holds the interpreter's lock.
+/// nn.Sequential joins a norm and the activation after it. kAll: PyTorch's kernels compute. The
+/// caller holds the interpreter's lock.
 class OwnKernels {
  public:
-  explicit OwnKernels(bool are_wanted);
+  explicit OwnKernels(gan::Derivatives derivatives);
   OwnKernels(const OwnKernels&) = delete;
   OwnKernels& operator=(const OwnKernels&) = delete;
   ~OwnKernels();

@@ -208,14 +208,13 @@ TEST_F(PythonNetworks, MakeSeveralTensorsWhereTheRoleDoes) {
 
 TEST_F(PythonNetworks, ComputeWithGangwaysKernelsWhatPyTorchsCompute) {
   for (const char* name : {"Normed", "Hooked"}) {
-    const auto made = [&](KernelChoice kernels, Derivatives derivatives) {
-      job_.numerics.kernels = kernels;
+    const auto made = [&](Derivatives derivatives) {
       Network network = discriminator(name);
       network.initialise(1);
       KeptStatistics kept;
-      const at::Tensor picture = image().contiguous(at::MemoryFormat::ChannelsLast);
-      const at::Tensor logits = network.forward(
-          {{"image", picture}}, {.sink = &kept, .key = {.seed = 1}, .derivatives = derivatives});
+      const at::Tensor logits =
+          network.forward({{"image", image()}},
+                          {.sink = &kept, .key = {.seed = 1}, .derivatives = derivatives});
       std::vector<at::Tensor> found{logits.detach()};
       std::vector<at::Tensor> parameters;
       for (const auto& named : network.parameters()) {
@@ -229,18 +228,16 @@ TEST_F(PythonNetworks, ComputeWithGangwaysKernelsWhatPyTorchsCompute) {
       }
       return found;
     };
-    const auto ours = made(KernelChoice::kDeterministic, Derivatives::kFirst);
-    const auto theirs = made(KernelChoice::kPytorch, Derivatives::kFirst);
-    const auto under_penalty = made(KernelChoice::kDeterministic, Derivatives::kAll);
+    const auto ours = made(Derivatives::kFirst);
+    const auto theirs = made(Derivatives::kAll);
     bool has_other_bits = false;
     for (std::size_t i = 0; i < theirs.size(); ++i) {
       EXPECT_LE((ours[i] - theirs[i]).norm().item<float>(),
                 1e-4F * theirs[i].norm().item<float>() + 1e-5F)
           << name << " " << i;
       has_other_bits = has_other_bits || !ours[i].equal(theirs[i]);
-      EXPECT_TRUE(under_penalty[i].equal(theirs[i])) << name << " " << i;
     }
-    EXPECT_TRUE(has_other_bits);
+    EXPECT_TRUE(has_other_bits) << name;
   }
 }
 

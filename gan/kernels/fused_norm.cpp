@@ -109,9 +109,11 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
         at::native_batch_norm(inputs[0], inputs[1], inputs[2], {}, {}, /*training=*/true,
                               /*momentum=*/0.0, context.saved_data["epsilon"].toDouble()));
     const at::Tensor y = at::leaky_relu(z, context.saved_data["slope"].toDouble());
+    std::vector<std::size_t> places;
     variable_list wanted;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (context.needs_input_grad(i)) {
+        places.push_back(i);
         wanted.push_back(inputs[i]);
       }
     }
@@ -119,8 +121,8 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
         torch::autograd::grad({y}, wanted, {gradient}, /*retain_graph=*/true,
                               /*create_graph=*/true);
     variable_list made(kInputs);
-    for (std::size_t i = 0, next = 0; i < inputs.size(); ++i) {
-      made[i] = context.needs_input_grad(i) ? found[next++] : at::Tensor();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      made[places[i]] = found[i];
     }
     return made;
   }

@@ -142,7 +142,7 @@ std::optional<at::Tensor> mapped_densely(const at::Tensor& x, const at::Tensor& 
                                          const std::optional<at::Tensor>& bias) {
   if (!thread.is_on || !is_plain(x) || !is_plain(weight) || !is_plain_or_none(bias) ||
       !is_large_map(x, weight) || x.size(1) != weight.size(1) ||
-      !torch::autograd::impl::hooks(weight).empty()) {
+      (weight.requires_grad() && !torch::autograd::impl::hooks(weight).empty())) {
     return std::nullopt;
   }
   const Paused paused;

@@ -26,13 +26,13 @@ struct PythonInput {
 struct PythonSpec {
   std::string key;  ///< of the job, for messages: "model.generator"
   std::string file;
-  std::string module = {};       ///< of a package: "R3GAN.Networks"; empty: the file's own name
-  std::string hash;              ///< of the files, class and arguments; empty: not checked
-  std::string python_class;      ///< "Generator"
-  std::string arguments = {};    ///< of its constructor, a map in JSON; empty: none
-  std::uint64_t seed = 0;        ///< of the random numbers for its first values
-  bool is_penalised = false;     ///< whether second derivatives are taken
-  bool is_free = false;          ///< whether only the user's own step knows its output
+  std::string module = {};     ///< of a package: "R3GAN.Networks"; empty: the file's own name
+  std::string hash;            ///< of the files, class and arguments; empty: not checked
+  std::string python_class;    ///< "Generator"
+  std::string arguments = {};  ///< of its constructor, a map in JSON; empty: none
+  std::uint64_t seed = 0;      ///< of the random numbers for its first values
+  bool is_penalised = false;   ///< whether second derivatives are taken
+  bool is_free = false;        ///< whether only the user's own step knows its output
   std::vector<PythonInput> inputs;
   std::vector<std::int64_t> output;  ///< per example, of the output: float32 "features"
   int levels = 0;  ///< above 0: so many maps instead, float32 [N, C, H, W] of any size

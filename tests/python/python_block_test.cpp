@@ -212,9 +212,8 @@ TEST_F(PythonNetworks, ComputeWithGangwaysKernelsWhatPyTorchsCompute) {
       Network network = discriminator(name);
       network.initialise(1);
       KeptStatistics kept;
-      const at::Tensor logits =
-          network.forward({{"image", image()}},
-                          {.sink = &kept, .key = {.seed = 1}, .derivatives = derivatives});
+      const at::Tensor logits = network.forward(
+          {{"image", image()}}, {.sink = &kept, .key = {.seed = 1}, .derivatives = derivatives});
       std::vector<at::Tensor> found{logits.detach()};
       std::vector<at::Tensor> parameters;
       for (const auto& named : network.parameters()) {

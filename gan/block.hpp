@@ -51,7 +51,8 @@ class StatisticSink {
 
 enum class Mode { kTraining, kEvaluation };
 
-/// Orders of derivative that a phase takes of a pass. Custom kernels have first derivatives only.
+/// Orders of derivative that a phase takes of a pass. Custom kernels compute only
+/// first derivatives.
 enum class Derivatives { kAll, kFirst };
 
 struct ForwardContext {

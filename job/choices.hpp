@@ -155,8 +155,10 @@ constexpr std::array<Choice<DeviceKind>, 3> choices(DeviceKind) {
 constexpr std::array<Choice<SumOrder>, 2> choices(SumOrder) {
   return {{{"tree", SumOrder::kTree}, {"nccl", SumOrder::kNccl}}};
 }
-constexpr std::array<Choice<KernelChoice>, 2> choices(KernelChoice) {
-  return {{{"deterministic", KernelChoice::kDeterministic}, {"fastest", KernelChoice::kFastest}}};
+constexpr std::array<Choice<KernelChoice>, 3> choices(KernelChoice) {
+  return {{{"deterministic", KernelChoice::kDeterministic},
+           {"fastest", KernelChoice::kFastest},
+           {"pytorch", KernelChoice::kPytorch}}};
 }
 constexpr std::array<Choice<InstructionSet>, 4> choices(InstructionSet) {
   return {{{"native", InstructionSet::kNative},

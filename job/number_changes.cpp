@@ -14,7 +14,7 @@ struct NumberChange {
   bool (*touches)(const JobSpec& job);
 };
 
-constexpr std::array<NumberChange, 4> kChanges = {{
+constexpr std::array<NumberChange, 5> kChanges = {{
     {2,
      "generated examples have the labels of the real ones that a relativistic loss pairs them with",
      [](const JobSpec& job) {
@@ -32,6 +32,12 @@ constexpr std::array<NumberChange, 4> kChanges = {{
      [](const JobSpec& job) { return job.training.augment.is_adaptive(); }},
     {3, "all phases of a step have one strength of augmentation, as the authors' code has it",
      [](const JobSpec& job) { return job.training.augment.is_adaptive(); }},
+    {4,
+     "Python networks on a CPU compute with Gangway's kernels, unless numerics.kernels is pytorch",
+     [](const JobSpec& job) {
+       return job.computes_in_python() && job.numerics.device == DeviceKind::kCpu &&
+              job.numerics.kernels != KernelChoice::kPytorch;
+     }},
 }};
 
 }  // namespace

@@ -286,10 +286,11 @@ enum class SumOrder {
   kTree,  ///< the job's: the same bits on any layout
   kNccl,  ///< NCCL's own, declared inexact
 };
-/// Kernels that a GPU uses.
+/// Kernels that a GPU, or a network of the user's Python on a CPU, uses.
 enum class KernelChoice {
   kDeterministic,
-  kFastest,  ///< declared inexact: two equal runs may differ
+  kFastest,  ///< of a GPU; declared inexact: two equal runs may differ
+  kPytorch,  ///< of Python networks on CPUs: PyTorch's alone, none of Gangway's
 };
 
 /// Instruction set for LibTorch, oneDNN and MKL on x86. Other instructions give other bits.

@@ -6,9 +6,10 @@
 #include <utility>
 
 #include <ATen/core/LegacyTypeDispatch.h>
-#include <c10/util/Exception.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
+
+#include "gan/kernels/library_warnings.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -111,22 +112,9 @@ struct Convolution : torch::autograd::Function<Convolution> {
     const std::array<bool, 3> wanted{
         context->needs_input_grad(0), context->needs_input_grad(1),
         context->saved_data["has_bias"].toBool() && context->needs_input_grad(2)};
-    if (!at::GradMode::is_enabled()) {
-      auto [of_x, of_weight, of_bias] = gradients_of(gradient, x, weight, places, wanted);
-      return {of_x, of_weight, of_bias, {}};
-    }
-    at::Tensor of_x;
-    at::Tensor of_weight;
-    at::Tensor of_bias;
-    if (wanted[0]) {
-      of_x = convolved(gradient, weight, std::nullopt, adjoint(places, x, gradient, weight));
-    }
-    if (wanted[1]) {
-      of_weight = WeightGradient::apply(gradient, x, weight, places);
-    }
-    if (wanted[2]) {
-      of_bias = gradient.transpose(0, 1).flatten(1).sum(1);
-    }
+    auto [of_x, of_weight, of_bias] =
+        at::GradMode::is_enabled() ? convolution_gradients(gradient, x, weight, places, wanted)
+                                   : gradients_of(gradient, x, weight, places, wanted);
     return {of_x, of_weight, of_bias, {}};
   }
 };
@@ -150,16 +138,28 @@ at::Tensor derived_well(const at::Tensor& x, const at::Tensor& weight,
                     .groups = groups.expect_int()});
 }
 
-/// Silences LibTorch's warning about the replaced kernel.
-class Silent : public c10::WarningHandler {
-  void process(const c10::Warning& /*warning*/) override {}
-};
-
 }  // namespace
 
 at::Tensor convolved(const at::Tensor& x, const at::Tensor& weight,
                      const std::optional<at::Tensor>& bias, const ConvolutionPlaces& places) {
   return Convolution::apply(x, weight, bias, places);
+}
+
+std::array<at::Tensor, 3> convolution_gradients(const at::Tensor& gradient, const at::Tensor& x,
+                                                const at::Tensor& weight,
+                                                const ConvolutionPlaces& places,
+                                                std::array<bool, 3> wanted) {
+  std::array<at::Tensor, 3> made;
+  if (wanted[0]) {
+    made[0] = convolved(gradient, weight, std::nullopt, adjoint(places, x, gradient, weight));
+  }
+  if (wanted[1]) {
+    made[1] = WeightGradient::apply(gradient, x, weight, places);
+  }
+  if (wanted[2]) {
+    made[2] = gradient.transpose(0, 1).flatten(1).sum(1);
+  }
+  return made;
 }
 
 void derive_convolutions_well(c10::DispatchKey key) {

@@ -5,6 +5,7 @@
 // conv2d_gradfix does. Compute thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -31,6 +32,14 @@ struct ConvolutionPlaces {
 [[nodiscard]] at::Tensor convolved(const at::Tensor& x, const at::Tensor& weight,
                                    const std::optional<at::Tensor>& bias,
                                    const ConvolutionPlaces& places);
+
+/// Returns the gradients of input, weight and bias, with a graph; those not wanted are undefined.
+/// @param gradient  of the convolution's result
+[[nodiscard]] std::array<at::Tensor, 3> convolution_gradients(const at::Tensor& gradient,
+                                                              const at::Tensor& x,
+                                                              const at::Tensor& weight,
+                                                              const ConvolutionPlaces& places,
+                                                              std::array<bool, 3> wanted);
 
 /// Registers these derivatives for every convolution of this process, with or without autocast.
 /// @param key  dispatch key to register for, e.g. c10::DispatchKey::AutogradCUDA

@@ -3,8 +3,8 @@
 
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/graph_task.h>
 
-#include "base/errors.hpp"
 #include "gan/kernels/add_loops.hpp"
 
 namespace gangway::gan {
@@ -33,6 +33,18 @@ void add_product(const at::Tensor& rows, const at::Tensor& x, at::Tensor& sum) {
   });
 }
 
+/// Returns whether the backward pass adds the gradient of this leaf to its grad(), as backward()
+/// does and grad() does not.
+bool is_accumulated(const at::Tensor& weight) {
+  const auto* wanted = torch::autograd::get_current_graph_task_exec_info();
+  if (wanted == nullptr || wanted->empty()) {
+    return true;  // of all leaves
+  }
+  const auto adder = torch::autograd::impl::grad_accumulator(weight);
+  const auto found = wanted->find(adder.get());
+  return found != wanted->end() && found->second.needed_ && found->second.captures_ == nullptr;
+}
+
 /// Returns a gradient without elements, which autograd accumulates (hooks included) without effect.
 at::Tensor nothing_like(const at::Tensor& weight) {
   return at::_sparse_coo_tensor_unsafe(at::empty({weight.dim(), 0}, at::kLong),
@@ -51,20 +63,20 @@ struct DenseMap : torch::autograd::Function<DenseMap> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    if (at::GradMode::is_enabled()) {
-      throw InvariantError("a map of first derivatives was derived twice; please report this");
-    }
     const variable_list saved = context->get_saved_variables();
     const at::Tensor& x = saved[0];
     const at::Tensor& weight = saved[1];
     const at::Tensor rows = gradients[0].contiguous();
+    const bool is_derived_again = at::GradMode::is_enabled();
     at::Tensor of_x;
     at::Tensor of_weight;
     if (context->needs_input_grad(0)) {
-      of_x = at::mm(rows, context->saved_data["factor"].toTensor());
+      of_x = at::mm(rows, is_derived_again ? weight.to(x.scalar_type())
+                                           : context->saved_data["factor"].toTensor());
     }
     if (context->needs_input_grad(1)) {
-      if (at::Tensor& sum = weight.mutable_grad(); sum.defined() && sum.is_contiguous()) {
+      at::Tensor& sum = weight.mutable_grad();
+      if (!is_derived_again && is_accumulated(weight) && sum.defined() && sum.is_contiguous()) {
         add_product(rows, x, sum);
         of_weight = nothing_like(weight);
       } else {

@@ -7,12 +7,11 @@
 
 namespace gangway::gan {
 
-/// Computes x W^T. Has first derivatives only, by backward() only. Backward adds the weight's
-/// gradient directly to `weight.grad()` if that exists, and calls its hooks as usual.
+/// Computes x W^T. A backward() without a graph adds the weight's gradient directly to
+/// `weight.grad()` if that exists, and calls its hooks as usual.
 /// @param x       [N, in], float32 or bf16; its type is that of the product
 /// @param weight  [out, in], float32, a leaf
 /// @return [N, out], of the type of `x`, contiguous
-/// @throws InvariantError from backward, if a second derivative is requested
 [[nodiscard]] at::Tensor map_densely(const at::Tensor& x, const at::Tensor& weight);
 
 /// Returns whether map_densely() supports these tensors and is faster for them.

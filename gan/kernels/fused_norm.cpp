@@ -4,7 +4,6 @@
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "base/errors.hpp"
 #include "gan/kernels/norm_loops.hpp"
 
 namespace gangway::gan {
@@ -61,15 +60,16 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     });
     context->save_for_backward({x, gain, shift, mean, deviation_inverse});
     context->saved_data["slope"] = slope;
+    context->saved_data["epsilon"] = epsilon;
     context->mark_non_differentiable({mean, variance});
     return {y, mean, variance};
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    if (at::GradMode::is_enabled()) {
-      throw InvariantError("a norm of first derivatives was derived twice; please report this");
-    }
     const variable_list saved = context->get_saved_variables();
+    if (at::GradMode::is_enabled()) {
+      return derived_again(*context, saved, gradients[0]);
+    }
     const at::Tensor& x = saved[0];
     const FeatureShape shape = shape_of(x);
     const at::Tensor gradient =
@@ -99,6 +99,35 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     });
     return {of_x, of_gain, of_shift, {}, {}};
   }
+
+  /// Returns the same gradients with a graph, by LibTorch's operators.
+  static variable_list derived_again(AutogradContext& context, const variable_list& saved,
+                                     const at::Tensor& gradient) {
+    // Aliases, because one of the inputs may depend on another.
+    const variable_list inputs{at::alias(saved[0]), at::alias(saved[1]), at::alias(saved[2])};
+    const at::Tensor z = std::get<0>(
+        at::native_batch_norm(inputs[0], inputs[1], inputs[2], {}, {}, /*training=*/true,
+                              /*momentum=*/0.0, context.saved_data["epsilon"].toDouble()));
+    const at::Tensor y = at::leaky_relu(z, context.saved_data["slope"].toDouble());
+    std::vector<std::size_t> places;
+    variable_list wanted;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (context.needs_input_grad(i)) {
+        places.push_back(i);
+        wanted.push_back(inputs[i]);
+      }
+    }
+    const variable_list found =
+        torch::autograd::grad({y}, wanted, {gradient}, /*retain_graph=*/true,
+                              /*create_graph=*/true);
+    variable_list made(kInputs);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      made[places[i]] = found[i];
+    }
+    return made;
+  }
+
+  static constexpr std::size_t kInputs = 5;  // of forward
 };
 
 }  // namespace

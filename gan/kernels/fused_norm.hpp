@@ -15,11 +15,10 @@ struct NormedFeatures {
 };
 
 /// Computes y = a((x - mean) / sqrt(variance + epsilon) * gain + shift) (Ioffe and Szegedy, 2015,
-/// algorithm 1). a(z) is z above zero and z * slope below (1: no activation, 0: ReLU). Has first
-/// derivatives only.
+/// algorithm 1). a(z) is z above zero and z * slope below (1: no activation, 0: ReLU). Second
+/// derivatives are LibTorch's, and slower.
 /// @param x  [N, C] or [N, C, H, W], contiguous or channels last, float32 or bf16
 /// @param gain, shift  [C], float32
-/// @throws InvariantError from backward, if a second derivative is requested
 [[nodiscard]] NormedFeatures normed_and_activated(const at::Tensor& x, const at::Tensor& gain,
                                                   const at::Tensor& shift, double epsilon,
                                                   double slope);

@@ -13,6 +13,11 @@
 
 namespace gangway::gan {
 
+/// Drops warnings, as that of a replaced kernel.
+class Silent : public c10::WarningHandler {
+  void process(const c10::Warning& /*warning*/) override {}
+};
+
 /// LibTorch keeps one handler a thread, so each computing thread must first call listen(). Warnings
 /// of autograd's threads reach the thread that waits for them.
 class LibraryWarnings : public c10::WarningHandler {

@@ -5,7 +5,7 @@
 
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "base/errors.hpp"
+#include "gan/kernels/convolution.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -81,15 +81,24 @@ struct PictureMap : torch::autograd::Function<PictureMap> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    if (at::GradMode::is_enabled()) {
-      throw InvariantError("a map of first derivatives was derived twice; please report this");
-    }
     const variable_list saved = context->get_saved_variables();
     const at::Tensor& x = saved[0];
     const at::Tensor& weight = saved[1];
     const std::vector<std::int64_t> numbers = context->saved_data["places"].toIntVector();
     const KernelPlaces places{numbers[0], numbers[1], numbers[2]};
     const bool is_up = context->saved_data["up"].toBool();
+    const bool has_bias = context->saved_data["bias"].toBool() && context->needs_input_grad(2);
+    if (at::GradMode::is_enabled()) {
+      auto [of_x, of_weight, of_bias] = convolution_gradients(
+          gradients[0], x, weight,
+          {.stride = {places.stride, places.stride},
+           .padding = {places.padding, places.padding},
+           .dilation = {1, 1},
+           .is_transposed = is_up,
+           .output_padding = {0, 0}},
+          {context->needs_input_grad(0), context->needs_input_grad(1), has_bias});
+      return {{}, of_x, of_weight, of_bias, {}};
+    }
     const at::Tensor gradient = gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
     at::Tensor of_x;
     at::Tensor of_weight;
@@ -102,7 +111,7 @@ struct PictureMap : torch::autograd::Function<PictureMap> {
       of_weight = is_up ? weight_gradient(gradient, x, weight, places)
                         : weight_gradient(x, gradient, weight, places);
     }
-    if (context->saved_data["bias"].toBool() && context->needs_input_grad(2)) {
+    if (has_bias) {
       of_bias = gradient.sum({0, 2, 3});
     }
     return {{}, of_x, of_weight, of_bias, {}};

@@ -13,11 +13,11 @@ namespace gangway::gan {
 /// kDown: convolution; kUp: transposed convolution.
 enum class MapDirection { kDown, kUp };
 
-/// Applies a convolution (kDown) or a transposed one (kUp). Has first derivatives only.
+/// Applies a convolution (kDown) or a transposed one (kUp). Second derivatives are
+/// LibTorch's, and slower.
 /// @param x       [N, C, H, W], channels last, float32 or bf16
 /// @param weight  [out, in, kernel, kernel]; transposed: [in, out, …]; of the type of `x`
 /// @param bias    [out] or nothing
-/// @throws InvariantError from backward, if a second derivative is requested
 [[nodiscard]] at::Tensor map_pictures(MapDirection direction, const at::Tensor& x,
                                       const at::Tensor& weight,
                                       const std::optional<at::Tensor>& bias,

@@ -39,9 +39,10 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
       for_gpus(choice_key("numerics.order", &NumericsSpec::order,
                           "Order in which gradients of micro-batches are added: the job's fixed "
                           "tree, or the order that NCCL chooses, which is inexact")));
-  keys.push_back(for_gpus(choice_key(
+  keys.push_back(for_kernels(choice_key(
       "numerics.kernels", &NumericsSpec::kernels,
-      "What a GPU computes with: deterministic kernels, or the fastest, which is inexact")));
+      "What a GPU computes with: deterministic kernels, or the fastest, which is inexact; pytorch: "
+      "Python networks on CPUs compute with PyTorch's kernels alone")));
   keys.push_back(later(for_gpus(
       choice_key("numerics.cuda_graph", &LayoutChoice::cuda_graph,
                  "Whether to record GPU steps as CUDA graphs; auto: if possible; on: and say why "

@@ -41,6 +41,20 @@ Key for_gpus(Key key) {
   return key;
 }
 
+Key for_kernels(Key key) {
+  key.why_refused = [](const JobSpec& job) -> std::string {
+    if (job.numerics.kernels == KernelChoice::kPytorch) {
+      return job.numerics.device != DeviceKind::kCuda && job.computes_in_python()
+                 ? ""
+                 : "pytorch has a meaning for Python networks on CPUs alone; leave it out";
+    }
+    return job.numerics.device != DeviceKind::kCpu
+               ? ""
+               : "has a meaning for numerics.device cuda alone; leave it out";
+  };
+  return key;
+}
+
 std::string refuse_beside_own_step(const JobSpec& job) {
   return job.training.step.is_python()
              ? "has no meaning beside training.step, which defines its own losses; leave it out"

@@ -20,6 +20,8 @@ namespace gangway {
 [[nodiscard]] Key unless_own(Key key);
 /// Applies if GPUs compute.
 [[nodiscard]] Key for_gpus(Key key);
+/// Applies if a GPU computes, or a Python network on a CPU by PyTorch's kernels.
+[[nodiscard]] Key for_kernels(Key key);
 /// Returns why a key for the recipe's phases is refused; empty: the recipe's phases are trained.
 [[nodiscard]] std::string refuse_beside_own_step(const JobSpec& job);
 /// Applies to the recipes for which `is_meant` holds.

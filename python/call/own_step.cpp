@@ -163,6 +163,7 @@ class OwnStep final : public PythonStep {
             job_.networks[id].is_frozen ? gan::Mode::kEvaluation : gan::Mode::kTraining, device,
             given[id]);
       }
+      const OwnKernels kernels(gan::Derivatives::kFirst);  // its own second ones are possible
       const py::tuple result =
           support("call_step")(object_.get(), call.method, dict_of(call.batch, device),
                                number_for(call.method, device), seed, kept.get());

@@ -72,7 +72,7 @@ gan::NamedTensors PythonBlock::forward(const gan::NamedTensors& in,
     inputs.push_back(in.at(name));
   }
   const PythonModule::Called called =
-      module_->call(context.mode, inputs, moving(), seed_of_call(context.key));
+      module_->call(context.mode, inputs, moving(), seed_of_call(context.key), context.derivatives);
   if (context.sink != nullptr && context.mode == gan::Mode::kTraining) {
     give(called.moved, *context.sink);
   }

@@ -239,7 +239,8 @@ void PythonModule::keep_moving(const std::vector<bool>& moves) {
 }
 
 PythonModule::Called PythonModule::call(gan::Mode mode, const std::vector<at::Tensor>& inputs,
-                                        const std::vector<at::Tensor>& moving, std::uint64_t seed) {
+                                        const std::vector<at::Tensor>& moving, std::uint64_t seed,
+                                        gan::Derivatives derivatives) {
   const at::Device device = inputs.front().device();
   const SeededGenerator drawn_from(device, seed);
   Called called;
@@ -247,6 +248,7 @@ PythonModule::Called PythonModule::call(gan::Mode mode, const std::vector<at::Te
   with_python(spec_, [&] {
     be_ready(mode, device, moving);
     support("seed_others")(seed);
+    const OwnKernels kernels(mode == gan::Mode::kTraining ? derivatives : gan::Derivatives::kAll);
     const py::object made = module_.get()(*arguments_of(inputs));
     called.made = in_float32(tensors_in(made, spec_));
     if (!is_as_wanted(called.made, unwrapped(made).has_value(), spec_, inputs.front().size(0))) {

@@ -61,10 +61,12 @@ class PythonModule {
   /// Calls forward. @param inputs  as the spec lists them, on one device
   /// @param moving  values of moving() during the call; the module may write to them
   /// @param seed    seeds LibTorch's generator, random and numpy.random
+  /// @param derivatives  kFirst in training: Gangway's kernels may compute
   /// @throws ConfigError if forward raises, returns other outputs than the spec says, or changes a
   /// constant
   [[nodiscard]] Called call(gan::Mode mode, const std::vector<at::Tensor>& inputs,
-                            const std::vector<at::Tensor>& moving, std::uint64_t seed);
+                            const std::vector<at::Tensor>& moving, std::uint64_t seed,
+                            gan::Derivatives derivatives = gan::Derivatives::kAll);
 
   /// Prepares the module for a call by the user's step: sets `mode`, `device` and the values of
   /// moving(). The caller holds the interpreter's lock.

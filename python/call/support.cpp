@@ -13,6 +13,7 @@
 #include <pybind11/eval.h>
 
 #include "base/errors.hpp"
+#include "gan/kernels/own_operators.hpp"
 #include "python_support.hpp"  // texts of the Python files
 
 namespace gangway::python {
@@ -23,6 +24,10 @@ namespace py = pybind11;
 // Global, because the interpreter belongs to the process and never ends.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 PyObject* support_functions = nullptr;  // the dictionary of support.py and own_step.py
+
+// Global for the same reason.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+bool are_kernels_own = false;
 
 using Clock = std::chrono::steady_clock;
 
@@ -94,7 +99,10 @@ void begin_interpreter(const PythonStart& start) {
     functions["__builtins__"] = py::module_::import("builtins");
     py::exec(kSupport, functions);
     py::exec(kOwnStep, functions);
+    functions["join_activation"] = py::cpp_function(&gan::OwnOperators::join_activation);
+    functions["end_joining"] = py::cpp_function(&gan::OwnOperators::end_joining);
     functions["begin"](py::cpp_function(start.tell), start.hides_gpus, kStep, place_signal());
+    are_kernels_own = start.has_own_kernels;
     support_functions = functions.release().ptr();
   } catch (const py::error_already_set& error) {
     const std::string what = error.what();
@@ -109,6 +117,8 @@ void begin_interpreter(const PythonStart& start) {
 
 WatchedCall::WatchedCall() { call_since = Clock::now().time_since_epoch().count(); }
 WatchedCall::~WatchedCall() { call_since = 0; }
+
+bool has_own_kernels() { return are_kernels_own; }
 
 py::object support(const char* name) {
   return py::reinterpret_borrow<py::dict>(support_functions)[name];

@@ -40,6 +40,9 @@ class Kept {
 /// @throws EnvironmentError
 void begin_interpreter(const PythonStart& start);
 
+/// Returns PythonStart::has_own_kernels. @pre begin_interpreter
+[[nodiscard]] bool has_own_kernels();
+
 /// Returns the function `name` of python/call/support.py or own_step.py. @pre begin_interpreter
 [[nodiscard]] pybind11::object support(const char* name);
 

@@ -42,6 +42,7 @@ prints = None
 torch = None
 calls_phase = False  # whether a phase runs now
 half = 0.5  # a variable, because Python would fold a constant before denormals are set
+plain_forward = None  # of nn.Sequential
 kept_settings = []  # of process_settings()
 undone = set()  # names of settings that put_back() has told of
 
@@ -67,7 +68,7 @@ def outside_phases(backward):
 
 def begin(tell, hides_gpus, step_text, place_signal):
     """Prepares Python. `step_text`: module gangway. `place_signal`: dumps this thread's stack."""
-    global prints, torch, kept_settings
+    global prints, torch, kept_settings, plain_forward
     prints = sys.stdout = sys.stderr = Prints(tell)
     os.environ["TORCH_COMPILE_DISABLE"] = "1"  # its choice of kernels depends on timing
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy would take other workers' cores
@@ -80,12 +81,49 @@ def begin(tell, hides_gpus, step_text, place_signal):
     multiprocessing.set_start_method("spawn")
     import torch as imported
     torch = imported
+    plain_forward = torch.nn.Sequential.forward
     torch.autograd.backward = outside_phases(torch.autograd.backward)
     if torch.distributed.is_available():
         torch.distributed.init_process_group = no_process_group
     sys.modules["gangway"] = types.ModuleType("gangway")
     exec(compile(step_text, "gangway/step.py", "exec"), sys.modules["gangway"].__dict__)
     kept_settings = process_settings()
+
+
+def joined_slope(norm, after):
+    """Returns the slope below zero of `after`, an activation, if one kernel may compute it with
+    `norm`; else None. Code between them, such as a hook, has to see the norm's own result."""
+    nn = torch.nn
+    if type(norm) not in (nn.BatchNorm1d, nn.BatchNorm2d) or type(after) not in (nn.ReLU, nn.LeakyReLU):
+        return None
+    changes = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "forward")
+    if nn.modules.module._has_any_global_hook() or any(vars(module).get(name) for module in (norm, after) for name in changes):
+        return None
+    return after.negative_slope if isinstance(after, nn.LeakyReLU) else 0.0
+
+
+def joining_forward(sequence, input):
+    """Is nn.Sequential.forward, but lets a norm apply the activation after it."""
+    modules = list(sequence)
+    joined = None
+    for module, after in zip(modules, [*modules[1:], None]):
+        if module is joined:
+            joined = None
+            continue
+        slope = joined_slope(module, after)
+        if slope is None:
+            input = module(input)
+            continue
+        join_activation(slope)
+        try:
+            input = module(input)
+        finally:
+            joined = after if end_joining() else None
+    return input
+
+
+def join_norms(are_joined):
+    torch.nn.Sequential.forward = joining_forward if are_joined else plain_forward
 
 
 def seed_others(seed):

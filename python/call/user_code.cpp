@@ -36,6 +36,19 @@ py::tuple place_of(const PythonSpec& spec) {
   return py::make_tuple(folder.string(), files, spec.import_name(), spec.python_class);
 }
 
+OwnKernels::OwnKernels(gan::Derivatives derivatives) {
+  if (derivatives == gan::Derivatives::kFirst && has_own_kernels()) {
+    operators_.emplace();
+    support("join_norms")(true);
+  }
+}
+
+OwnKernels::~OwnKernels() {
+  if (operators_) {
+    support("join_norms")(false);
+  }
+}
+
 py::object wrapped(const at::Tensor& tensor) {
   return py::reinterpret_steal<py::object>(THPVariable_Wrap(tensor));
 }

@@ -10,6 +10,8 @@
 #include <ATen/core/Tensor.h>
 #include <pybind11/pybind11.h>
 
+#include "gan/block.hpp"
+#include "gan/kernels/own_operators.hpp"
 #include "job/blocks/python_spec.hpp"
 #include "python/call/support.hpp"
 
@@ -54,6 +56,20 @@ auto with_python(const PythonSpec& spec, const Body& body) {
 /// Reads the files again and checks the job's hash. The caller holds the interpreter's lock.
 /// @throws ConfigError if the hash differs or others can write to a file
 [[nodiscard]] pybind11::tuple place_of(const PythonSpec& spec);
+
+/// While it lives, Gangway's kernels compute operators of the user's code where they can, and an
+/// nn.Sequential joins a norm and the activation after it. kAll: PyTorch's kernels compute. The
+/// caller holds the interpreter's lock.
+class OwnKernels {
+ public:
+  explicit OwnKernels(gan::Derivatives derivatives);
+  OwnKernels(const OwnKernels&) = delete;
+  OwnKernels& operator=(const OwnKernels&) = delete;
+  ~OwnKernels();
+
+ private:
+  std::optional<gan::OwnOperators> operators_;
+};
 
 [[nodiscard]] pybind11::object wrapped(const at::Tensor& tensor);
 /// Returns the tensor in `object`; nothing if it is no tensor.

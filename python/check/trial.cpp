@@ -145,7 +145,8 @@ class Trial {
   [[nodiscard]] Tensors buffers() const { return clones_of(values_of(module_.moving())); }
 
   Step step(const Tensors& inputs, int call) {
-    PythonModule::Called called = module_.call(gan::Mode::kTraining, inputs, buffers(), seed(call));
+    PythonModule::Called called =
+        module_.call(gan::Mode::kTraining, inputs, buffers(), seed(call), gan::Derivatives::kFirst);
     Step step{.made = called.made, .moved = clones_of(called.moved)};
     at::Tensor loss;
     for (const at::Tensor& one : called.made) {

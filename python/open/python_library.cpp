@@ -84,6 +84,7 @@ const PythonPlugin& begun_python(const Job& job, const Execution& how,
   plugin.begin(
       {.executable = home.executable.string(),
        .hides_gpus = job.numerics.device == DeviceKind::kCpu,
+       .has_own_kernels = job.numerics.kernels != KernelChoice::kPytorch,
        .keeps_bytecode = keeps_bytecode && !environment.contains("PYTHONDONTWRITEBYTECODE"),
        .slow_seconds = how.timeout_seconds / 4.0,
        .tell = tell ? tell : print_marked});

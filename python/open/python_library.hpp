@@ -22,7 +22,8 @@ namespace gangway::python {
 struct PythonStart {
   std::string executable;  ///< of the environment: "/home/me/.venv/bin/python"
   bool hides_gpus = false;
-  bool keeps_bytecode = false;  ///< write packages' .pyc files, as Python does
+  bool has_own_kernels = false;  ///< whether Gangway's CPU kernels may compute operators
+  bool keeps_bytecode = false;   ///< write packages' .pyc files, as Python does
   /// A longer call writes its place in the user's files to standard error.
   double slow_seconds = 0.0;
   /// Receives each line that the user's files print, and the full text of errors.

@@ -187,7 +187,7 @@ class OwnData(Trainings):
 
     def test_tensors_of_any_kind_are_exact_after_a_kill_and_in_pytorch_alone(self):
         self.write()
-        words = ["run", "sounds.yaml", *SHORT, "--run", "killed", *EACH]
+        words = ["run", "sounds.yaml", *SHORT, "--run", "killed", *EACH, "numerics.kernels=pytorch"]
         running = self.start(*words, "-n", 2)
         running.wait_until(lambda: list(self.folder.glob("runs/*-killed/checkpoints/step-*/manifest.json")), "a checkpoint")
         running.kill_all()
@@ -199,7 +199,7 @@ class OwnData(Trainings):
 
     def test_a_vocoder_and_a_tokenizer_on_two_workers_are_what_one_process_of_pytorch_makes(self):
         shutil.copytree(EXAMPLES / "own-step", self.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-        small = [*SHORT[:2], "training.kimg=0.024", "output.grid=2", "model.generator.width=16"]
+        small = [*SHORT[:2], "training.kimg=0.024", "output.grid=2", "model.generator.width=16", "numerics.kernels=pytorch"]
         for job in ("hifigan", "vqgan"):
             words = [f"{job}.yaml", *small, *(["training.step.start=1"] if job == "vqgan" else [])]
             self.train(*words, *EACH, run=job, workers=2)

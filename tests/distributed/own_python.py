@@ -55,7 +55,7 @@ class OwnPython(Trainings):
         self.refused(2, "run", "job.yaml", "--dry-run", *SHORT, *words, says=says)
 
     def test_a_killed_run_with_a_penalty_goes_on_from_its_own_copy_to_the_bits_of_pytorch_alone(self):
-        words = ["run", "job.yaml", *SHORT, *R1, EIGHT, "--run", "killed", *EACH]
+        words = ["run", "job.yaml", *SHORT, *R1, EIGHT, "--run", "killed", *EACH, "numerics.kernels=pytorch"]
         running = self.start(*words, "-n", 2)
         running.wait_until(lambda: list(self.folder.glob("runs/*-killed/checkpoints/step-*/manifest.json")), "a checkpoint")
         ranks = json.loads((self.folder_of("killed") / "placement.json").read_text())["ranks"]

@@ -120,8 +120,8 @@ class OwnStep(Trainings):
         shutil.copytree(EXAMPLES / "own-step", self.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
         with (self.folder / "r3gan.py").open("a") as file:
             file.write(HEARD)
-        self.train("job.yaml", *SHORT, "model.generator.width=16", "model.discriminator.width=16", "training.kimg=0.036", *EACH, run="r3gan",
-                   workers=2)
+        self.train("job.yaml", *SHORT, "model.generator.width=16", "model.discriminator.width=16", "training.kimg=0.036", *EACH,
+                   "numerics.kernels=pytorch", run="r3gan", workers=2)
         self.replay("r3gan", 2)
         run = self.folder_of("r3gan")
         average = gangway.open(run).state_dict("generator", average=True)["picture.weight"].flatten()
@@ -133,7 +133,7 @@ class OwnStep(Trainings):
 
     def test_all_that_a_step_may_do_is_exact_on_any_workers_and_after_a_kill(self):
         self.write()
-        words = ["run", "mixed.yaml", *SHORT, "--run", "killed", *EACH, "checkpoint.keep_best=1"]
+        words = ["run", "mixed.yaml", *SHORT, "--run", "killed", *EACH, "checkpoint.keep_best=1", "numerics.kernels=pytorch"]
         running = self.start(*words, SIX, "-n", 2)
         running.wait_until(lambda: list(self.folder.glob("runs/*-killed/checkpoints/step-*/manifest.json")), "a checkpoint")
         running.kill_all()
@@ -158,7 +158,7 @@ class OwnStep(Trainings):
         (self.folder / "mixed.py").write_text(AUTOENCODER)
         (self.folder / "mixed.yaml").write_text(OWN_NAMES)
         short = [word.replace("generator", "coder") for word in SHORT]
-        self.train("mixed.yaml", *short, SIX, *EACH, run="coded", workers=2)
+        self.train("mixed.yaml", *short, SIX, *EACH, "numerics.kernels=pytorch", run="coded", workers=2)
         self.replay("coded", 0)
         code, out, err = self.call(GANGWAY, "sample", "coded", "-o", "grid.png")
         self.assertEqual(code, 0, out + err)

@@ -34,6 +34,7 @@ model:
   classes: CLASSES
 data: {source: fashion-mnist, limit: 100, mirror: true}
 training: {seed: 7}
+numerics: {kernels: pytorch}
 generator: {optimizer: {adam: {lr: 2e-4, betas: [0.5, 0.999]}}, ema_kimg: 0.05, ema_rampup: none}
 discriminator: {optimizer: {adam: {lr: 2e-4, betas: [0.5, 0.999]}}}
 """

@@ -38,6 +38,12 @@ TEST(NumberChanges, AreToldOfJobsThatTheyTouch) {
   adaptive.training.augment.policy = AugmentPolicy::kAda;
   EXPECT_THAT(number_changes_since(kOlder, adaptive),
               ElementsAre(HasSubstr("above 1"), HasSubstr("one strength")));
+  JobSpec own;
+  own.network("generator").module.file = "nets.py";
+  own.network("generator").module.python_class = "Generator";
+  EXPECT_THAT(number_changes_since(kOlder, own), ElementsAre(HasSubstr("Gangway's kernels")));
+  own.numerics.kernels = KernelChoice::kPytorch;
+  EXPECT_THAT(number_changes_since(kOlder, own), IsEmpty());
 }
 
 TEST(NumberChanges, AreNoneSinceTheRevisionThatIs) {

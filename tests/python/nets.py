@@ -48,6 +48,28 @@ class Smooth(nn.Module):
         return self.judge(self.look(image).flatten(1))
 
 
+class Normed(nn.Module):
+    """Has what Gangway's kernels compute: convolutions, a norm with an activation, a large layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.look = nn.Sequential(nn.Conv2d(1, 16, 4, 2, 1), nn.LeakyReLU(0.2), nn.Conv2d(16, 32, 4, 4, bias=False),
+                                  nn.BatchNorm2d(32, momentum=None), nn.LeakyReLU(0.2, inplace=True), nn.Flatten(),
+                                  nn.Linear(512, 2048), nn.BatchNorm1d(2048), nn.ReLU())
+        self.judge = nn.Linear(2048, 1)
+
+    def forward(self, image):
+        return self.judge(self.look(image))
+
+
+class Hooked(Normed):
+    """Looks at what a norm makes, which is not what the activation makes of it."""
+
+    def __init__(self):
+        super().__init__()
+        self.look[3].register_forward_hook(lambda norm, given, made: made.clamp(min=-1.0))
+
+
 class Tied(nn.Module):
     def __init__(self):
         super().__init__()

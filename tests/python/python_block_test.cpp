@@ -206,6 +206,40 @@ TEST_F(PythonNetworks, MakeSeveralTensorsWhereTheRoleDoes) {
   EXPECT_THAT(said(), HasSubstr("makes [2, 1] Float; wanted is"));
 }
 
+TEST_F(PythonNetworks, ComputeWithGangwaysKernelsWhatPyTorchsCompute) {
+  for (const char* name : {"Normed", "Hooked"}) {
+    const auto made = [&](Derivatives derivatives) {
+      Network network = discriminator(name);
+      network.initialise(1);
+      KeptStatistics kept;
+      const at::Tensor logits = network.forward(
+          {{"image", image()}}, {.sink = &kept, .key = {.seed = 1}, .derivatives = derivatives});
+      std::vector<at::Tensor> found{logits.detach()};
+      std::vector<at::Tensor> parameters;
+      for (const auto& named : network.parameters()) {
+        parameters.push_back(named.parameter->tensor);
+      }
+      for (const at::Tensor& one : torch::autograd::grad({logits.square().sum()}, parameters)) {
+        found.push_back(one);
+      }
+      for (const auto& [statistic, value] : kept.values) {
+        found.push_back(value);
+      }
+      return found;
+    };
+    const auto ours = made(Derivatives::kFirst);
+    const auto theirs = made(Derivatives::kAll);
+    bool has_other_bits = false;
+    for (std::size_t i = 0; i < theirs.size(); ++i) {
+      EXPECT_LE((ours[i] - theirs[i]).norm().item<float>(),
+                1e-4F * theirs[i].norm().item<float>() + 1e-5F)
+          << name << " " << i;
+      has_other_bits = has_other_bits || !ours[i].equal(theirs[i]);
+    }
+    EXPECT_TRUE(has_other_bits) << name;
+  }
+}
+
 TEST_F(PythonNetworks, ComputeInFewerBitsWithTheSameOnesInEachCall) {
   Network network = discriminator("Discriminator");
   network.initialise(1);

@@ -9,7 +9,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/errors.hpp"
 #include "gan/random_tensors.hpp"
 
 namespace gangway::gan::picture_maps_test {
@@ -146,15 +145,6 @@ TEST(PictureMapsOf, OtherTypesAndFormatsAreLibTorchsOwn) {
   EXPECT_FALSE(can_map_pictures(x.contiguous(), weight));
   EXPECT_FALSE(can_map_pictures(x.to(at::kDouble), weight.to(at::kDouble)));
   EXPECT_FALSE(can_map_pictures(x, weight.to(at::kBFloat16)));
-}
-
-TEST(PictureMapsDerivatives, RefuseToBeTakenTwice) {
-  const at::Tensor x = leaf(at::ones({2, 3, 4, 4}).contiguous(kLast), at::kFloat);
-  const at::Tensor weight = at::ones({8, 3, 4, 4}).contiguous(kLast);
-  const at::Tensor y = map_pictures(kDown, x, weight, {}, {});
-  EXPECT_THROW(
-      torch::autograd::grad({y}, {x}, {at::ones_like(y)}, std::nullopt, /*create_graph=*/true),
-      InvariantError);
 }
 
 }  // namespace

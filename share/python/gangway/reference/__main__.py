@@ -78,7 +78,7 @@ def replay(options) -> bool:
     from gangway.reference import data, load, own_step
     from gangway.reference.step import Step
     torch.set_num_threads(job["numerics"]["threads"])
-    load.require_replayed(job, after.manifest["numerics"])
+    load.require_replayed(job, after.manifest)
     networks = load.networks_of(run.folder, job, before, is_beginning, options.trust)
     replayed = Step(job, networks, step, after.manifest["events"], options.pack,
                     own_step.of(run.folder, job, networks, options.trust), data.own_of(run.folder, job, options.trust))

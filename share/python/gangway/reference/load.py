@@ -19,6 +19,9 @@ from gangway.reference.networks import Dense, Module, Network, seed_all
 OF_A_TRAINING = {"lecam_real", "lecam_fake"}  # statistics outside a network's own module
 
 
+OWN_KERNELS_SINCE = 4  # revision of job/number_changes.cpp
+
+
 def network_names(job: dict) -> list[str]:
     """Returns the networks in the order of their numbers. A job with its own step may name them."""
     recipe = job["training"].get("recipe")
@@ -31,7 +34,7 @@ def updates_of(job: dict) -> int:
     return job[names[1]]["steps"] if len(names) > 1 else 1
 
 
-def require_replayed(job: dict, numerics: str) -> None:
+def require_replayed(job: dict, manifest: dict) -> None:
     """Raises Failed for the first key of a job that is not replayed."""
     def keys(section, **wanted):
         return [(f"{section}.{name}", _at(job, section).get(name, value), value) for name, value in wanted.items()]
@@ -44,6 +47,11 @@ def require_replayed(job: dict, numerics: str) -> None:
     for key, value, replayed in wanted:
         if value != replayed:
             raise Failed(f"{key}: {value} is not replayed, {replayed} is (docs/reference-step.md)")
+    has_own_kernels = int(manifest["software"].get("numbers", 1)) >= OWN_KERNELS_SINCE and job["numerics"].get("kernels") != "pytorch"
+    if has_own_kernels and any(_is_python(job["model"].get(name, "none")) for name in network_names(job)):
+        raise Failed("Python networks computed with kernels of Gangway's own, which are not replayed; a run with numerics.kernels=pytorch "
+                     "is (docs/reference-step.md)")
+    numerics = manifest["numerics"]
     if "inexact=" in numerics:
         raise Failed(f"the run is declared inexact ({numerics}): its steps depend on the layout")
 
@@ -100,6 +108,10 @@ def class_of(run: Path, named, wanted_hash: str, trusts: bool):
     sys.path.insert(0, str(folder))
     name = module.removesuffix(".__init__")
     return call, lambda: functools.reduce(getattr, class_name.split("."), importlib.import_module(name)), arguments
+
+
+def _is_python(named) -> bool:
+    return isinstance(named, dict) or ":" in named
 
 
 def _python(run: Path, job: dict, name: str, statistics: list, trusts: bool) -> Module:
@@ -167,7 +179,7 @@ def _built_in(job: dict, name: str, shapes: dict) -> Dense:
 def _module_of(run: Path, job: dict, name: str, checkpoint, parameters: set, statistics: list, trusts: bool):
     """Returns the user's network, or else the family's."""
     named = job["model"].get(name, "none")
-    if isinstance(named, dict) or ":" in named:
+    if _is_python(named):
         return _python(run, job, name, statistics, trusts)
     if named != "none":
         raise Failed(f"model.{name}: {named}: TorchScript files are no networks any more (docs/python.md)")

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "gan/precision.hpp"
+
 namespace gangway::gan {
 namespace {
 
@@ -101,9 +103,9 @@ std::vector<at::Tensor> BlockSweeps::trained(std::size_t block) const {
 
 NamedTensors BlockSweeps::forward(const NamedTensors& in, const ForwardContext& context) {
   cuts_.clear();
+  precision_ = context.precision;
   ForwardContext unseen = context;  // a penalty's forward must not add statistics
   unseen.sink = nullptr;
-  unseen.precision = Precision::kFp32;  // derivatives of rounded gradients are useless
   unseen.derivatives = Derivatives::kAll;
   std::set<std::string> moving = moving_;
   std::set<std::string> still = still_;
@@ -133,6 +135,7 @@ NamedTensors BlockSweeps::forward(const NamedTensors& in, const ForwardContext& 
 }
 
 BlockSweeps::ByName BlockSweeps::cotangents(ByName of_outputs) {
+  const Tf32Products products(precision_);
   ByName cotangents = std::move(of_outputs);  // of later blocks' inputs
   for (std::size_t i = cuts_.size(); i-- > 0;) {
     Cut& cut = cuts_[i];
@@ -160,6 +163,7 @@ BlockSweeps::ByName BlockSweeps::cotangents(ByName of_outputs) {
 }
 
 BlockSweeps::ByName BlockSweeps::second_order(ByName incoming, Adds adds) {
+  const Tf32Products products(precision_);
   ByName of_cotangents = std::move(incoming);  // dpenalty/dg of earlier blocks' outputs
   for (Cut& cut : cuts_) {
     std::vector<at::Tensor> from;
@@ -200,6 +204,7 @@ BlockSweeps::ByName BlockSweeps::second_order(ByName incoming, Adds adds) {
 
 BlockSweeps::ByName BlockSweeps::adjoints(ByName incoming,
                                           const std::function<void(std::size_t)>& on_block) {
+  const Tf32Products products(precision_);
   ByName adjoints = std::move(incoming);  // dpenalty/dx of later blocks' inputs
   for (std::size_t i = cuts_.size(); i-- > 0;) {
     Cut& cut = cuts_[i];

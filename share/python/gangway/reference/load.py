@@ -44,6 +44,8 @@ def require_replayed(job: dict, numerics: str) -> None:
     for key, value, replayed in wanted:
         if value != replayed:
             raise Failed(f"{key}: {value} is not replayed, {replayed} is (docs/reference-step.md)")
+    if job.get("numerics", {}).get("penalties") == "bf16":
+        raise Failed("numerics.penalties: bf16 is not replayed, auto is (docs/reference-step.md)")
     if "inexact=" in numerics:
         raise Failed(f"the run is declared inexact ({numerics}): its steps depend on the layout")
 

@@ -50,6 +50,8 @@ void add_to_gradients(const std::vector<at::Tensor>& parameters,
                       const std::vector<at::Tensor>& gradients) {
   const at::NoGradGuard no_grad;
   const std::size_t first = gradients.size() - parameters.size();
+  std::vector<at::Tensor> sums;
+  std::vector<at::Tensor> addends;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const at::Tensor& gradient = gradients[first + i];
     if (!gradient.defined()) {
@@ -57,10 +59,14 @@ void add_to_gradients(const std::vector<at::Tensor>& parameters,
     }
     at::Tensor& target = parameters[i].mutable_grad();
     if (target.defined()) {
-      target.add_(gradient);
+      sums.push_back(target);
+      addends.push_back(gradient);
     } else {
       target = gradient.clone();
     }
+  }
+  if (!sums.empty()) {
+    at::_foreach_add_(sums, addends);  // one kernel on a device
   }
 }
 

@@ -149,6 +149,13 @@ constexpr std::array<Choice<Precision>, 5> choices(Precision) {
            {"fp16", Precision::kFp16},
            {"auto", Precision::kAuto}}};
 }
+/// Precisions of penalties.
+constexpr std::array<Choice<std::optional<Precision>>, 4> choices(std::optional<Precision>) {
+  return {{{"auto", std::nullopt},
+           {"fp32", Precision::kFp32},
+           {"tf32", Precision::kTf32},
+           {"bf16", Precision::kBf16}}};
+}
 constexpr std::array<Choice<DeviceKind>, 3> choices(DeviceKind) {
   return {{{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda}, {"auto", DeviceKind::kAuto}}};
 }

@@ -14,7 +14,7 @@ struct NumberChange {
   bool (*touches)(const JobSpec& job);
 };
 
-constexpr std::array<NumberChange, 5> kChanges = {{
+constexpr std::array<NumberChange, 6> kChanges = {{
     {2,
      "generated examples have the labels of the real ones that a relativistic loss pairs them with",
      [](const JobSpec& job) {
@@ -37,6 +37,15 @@ constexpr std::array<NumberChange, 5> kChanges = {{
      [](const JobSpec& job) {
        return job.computes_in_python() && job.numerics.device == DeviceKind::kCpu &&
               job.numerics.kernels != KernelChoice::kPytorch;
+     }},
+    {4, "penalties compute in TF32; numerics.penalties=fp32 keeps the old numbers",
+     [](const JobSpec& job) {
+       const auto is_in_tf32 = [&](std::string_view network) {
+         return job.penalty_precision(job.id_of(network)) == Precision::kTf32;
+       };
+       return !job.numerics.penalties &&
+              ((job.training.penalty.is_any() && is_in_tf32("discriminator")) ||
+               (job.training.path_length.is_any() && is_in_tf32("generator")));
      }},
 }};
 

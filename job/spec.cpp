@@ -99,6 +99,14 @@ bool Job::scales_losses() const {
   return std::ranges::find(networks, Precision::kFp16, &NetworkSpec::precision) != networks.end();
 }
 
+Precision Job::penalty_precision(NetworkId network) const {
+  const Precision of_passes = networks[network].precision;
+  const Precision wanted = numerics.penalties.value_or(
+      of_passes == Precision::kFp32 ? Precision::kFp32 : Precision::kTf32);
+  return wanted == Precision::kTf32 && numerics.device == DeviceKind::kCpu ? Precision::kFp32
+                                                                           : wanted;
+}
+
 bool Job::computes_in_python() const {
   return training.step.is_python() || std::ranges::any_of(networks, [](const NetworkSpec& network) {
            return network.module.is_python();

@@ -303,6 +303,7 @@ struct NumericsSpec {
   SumOrder order = SumOrder::kTree;
   KernelChoice kernels = KernelChoice::kDeterministic;
   InstructionSet processor = InstructionSet::kNative;
+  std::optional<Precision> penalties;  ///< as the key says; nothing: auto (Job::penalty_precision)
   bool operator==(const NumericsSpec&) const = default;
 };
 
@@ -340,6 +341,9 @@ struct Job {
   /// Returns whether losses are scaled so that gradients stay in fp16's range. If one network
   /// computes in fp16, all losses are scaled, because other networks' gradients pass through it.
   [[nodiscard]] bool scales_losses() const;
+  /// Returns the precision of the penalties on a network (numerics.penalties). It is never kTf32 on
+  /// a CPU, whose arithmetic that is in float32.
+  [[nodiscard]] Precision penalty_precision(NetworkId network) const;
   /// Returns whether a network or the step is the user's Python (docs/python.md).
   [[nodiscard]] bool computes_in_python() const;
   /// Same, or the data (docs/python.md).

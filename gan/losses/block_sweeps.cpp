@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "gan/precision.hpp"
+
 namespace gangway::gan {
 namespace {
 
@@ -48,6 +50,8 @@ void add_to_gradients(const std::vector<at::Tensor>& parameters,
                       const std::vector<at::Tensor>& gradients) {
   const at::NoGradGuard no_grad;
   const std::size_t first = gradients.size() - parameters.size();
+  std::vector<at::Tensor> sums;
+  std::vector<at::Tensor> addends;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const at::Tensor& gradient = gradients[first + i];
     if (!gradient.defined()) {
@@ -55,10 +59,14 @@ void add_to_gradients(const std::vector<at::Tensor>& parameters,
     }
     at::Tensor& target = parameters[i].mutable_grad();
     if (target.defined()) {
-      target.add_(gradient);
+      sums.push_back(target);
+      addends.push_back(gradient);
     } else {
       target = gradient.clone();
     }
+  }
+  if (!sums.empty()) {
+    at::_foreach_add_(sums, addends);  // one kernel on a device
   }
 }
 
@@ -101,9 +109,9 @@ std::vector<at::Tensor> BlockSweeps::trained(std::size_t block) const {
 
 NamedTensors BlockSweeps::forward(const NamedTensors& in, const ForwardContext& context) {
   cuts_.clear();
+  precision_ = context.precision;
   ForwardContext unseen = context;  // a penalty's forward must not add statistics
   unseen.sink = nullptr;
-  unseen.precision = Precision::kFp32;  // derivatives of rounded gradients are useless
   unseen.derivatives = Derivatives::kAll;
   std::set<std::string> moving = moving_;
   std::set<std::string> still = still_;
@@ -133,6 +141,7 @@ NamedTensors BlockSweeps::forward(const NamedTensors& in, const ForwardContext& 
 }
 
 BlockSweeps::ByName BlockSweeps::cotangents(ByName of_outputs) {
+  const Tf32Products products(precision_);
   ByName cotangents = std::move(of_outputs);  // of later blocks' inputs
   for (std::size_t i = cuts_.size(); i-- > 0;) {
     Cut& cut = cuts_[i];
@@ -160,6 +169,7 @@ BlockSweeps::ByName BlockSweeps::cotangents(ByName of_outputs) {
 }
 
 BlockSweeps::ByName BlockSweeps::second_order(ByName incoming, Adds adds) {
+  const Tf32Products products(precision_);
   ByName of_cotangents = std::move(incoming);  // dpenalty/dg of earlier blocks' outputs
   for (Cut& cut : cuts_) {
     std::vector<at::Tensor> from;
@@ -200,6 +210,7 @@ BlockSweeps::ByName BlockSweeps::second_order(ByName incoming, Adds adds) {
 
 BlockSweeps::ByName BlockSweeps::adjoints(ByName incoming,
                                           const std::function<void(std::size_t)>& on_block) {
+  const Tf32Products products(precision_);
   ByName adjoints = std::move(incoming);  // dpenalty/dx of later blocks' inputs
   for (std::size_t i = cuts_.size(); i-- > 0;) {
     Cut& cut = cuts_[i];

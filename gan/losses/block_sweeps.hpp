@@ -39,8 +39,8 @@ class BlockSweeps {
   /// Borrows the network.
   BlockSweeps(Network& network, BlockRange blocks, PenaltyTensor at);
 
-  /// Runs sweep 1 in float32, for any precision of the context. @param in  inputs of the run,
-  /// detached inside. Returns the run's outputs without a graph.
+  /// Runs sweep 1. @param in  inputs of the run, detached inside. @param context  its precision is
+  /// that of all sweeps. Returns the run's outputs without a graph.
   [[nodiscard]] NamedTensors forward(const NamedTensors& in, const ForwardContext& context);
   /// Runs sweep 2. @param of_outputs  g of the outputs. Returns g of the run's inputs, and of the
   /// penalised tensor if this run makes it. @pre forward
@@ -89,6 +89,7 @@ class BlockSweeps {
   PenaltyTensor at_;
   std::set<std::string> moving_;  // at the run's start: names that depend on the penalised tensor
   std::set<std::string> still_;   // names that depend on weights only
+  Precision precision_ = Precision::kFp32;
   std::vector<Cut> cuts_;
 };
 

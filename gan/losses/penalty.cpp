@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "gan/precision.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/blocks/style_specs.hpp"
 
@@ -80,7 +81,7 @@ BlockwisePenalty::ByName BlockwisePenalty::last_cotangents(const NamedTensors& m
 }
 
 at::Tensor BlockwisePenalty::measure(const ByName& cotangents, StatisticSink* sink) {
-  gradient_ = cotangents.at(looked_at(kind_).name).detach().requires_grad_(true);
+  gradient_ = widened(cotangents.at(looked_at(kind_).name)).detach().requires_grad_(true);
   at::Tensor looked = gradient_;
   if (original_.defined()) {  // linear in the gradient because made_ is affine
     looked = torch::autograd::grad({made_}, {original_}, {gradient_}, /*retain_graph=*/true,

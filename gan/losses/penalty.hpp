@@ -42,10 +42,10 @@ class BlockwisePenalty {
   BlockwisePenalty(Network& network, PenaltyKind kind, double weight,
                    std::optional<BlockRange> chunk = {});
 
-  /// Runs sweeps 1 and 2. All sweeps are in float32 in any precision. @param in  first the image
-  /// [N, …] of the gradient, then the other inputs; detached inside. For path lengths no input has
-  /// a gradient.
-  /// @param context  its sink receives only the mean path length, no statistics of blocks
+  /// Runs sweeps 1 and 2. @param in  first the image [N, …] of the gradient, then the other inputs;
+  /// detached inside. For path lengths no input has a gradient.
+  /// @param context  its precision is that of all sweeps, but norms and the penalty are in float32;
+  /// its sink receives only the mean path length, no statistics of blocks
   /// @throws InvariantError for path lengths of a network without styles
   void forward(const NamedTensors& in, const ForwardContext& context);
   /// Runs sweeps 3 and 4, which add the penalty's gradients to the parameters' `.grad`. Returns the

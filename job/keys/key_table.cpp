@@ -32,6 +32,10 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
                            "Number format in which networks compute in training; weights stay "
                            "fp32; auto: bf16 if the hardware multiplies it (docs/training.md)"},
                           recipe)));
+  keys.push_back(for_penalties(later(choice_key(
+      "numerics.penalties", &NumericsSpec::penalties,
+      "Number format in which penalties compute; tf32 is fp32 on a CPU; auto: fp32 on a network in "
+      "fp32, else tf32 (docs/training.md)"))));
   keys.push_back(choice_key("numerics.device", &NumericsSpec::device,
                             "Kind of device that computes; auto: GPUs if there are any, else the "
                             "CPU, fixed when the run begins"));

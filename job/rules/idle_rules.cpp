@@ -35,6 +35,12 @@ std::vector<IdleKeys> idle_keys() {
       {{"training.gradient_penalty_schedule"},
        "training.gradient_penalty above 0",
        [](const JobSpec& job) { return job.training.penalty.gradient_penalty > 0.0; }},
+      {{"numerics.penalties"},
+       "training.r1.gamma, training.r2.gamma, training.gradient_penalty or "
+       "training.path_length.weight above 0",
+       [](const JobSpec& job) {
+         return job.training.penalty.is_any() || job.training.path_length.is_any();
+       }},
       {{"training.lecam.decay"},
        "training.lecam.weight above 0",
        [](const JobSpec& job) { return job.training.lecam.is_any(); }},

@@ -75,6 +75,23 @@ void add_losses_and_penalties(const AddJob& add) {
   });
   add("LeastSquares", [](JobSpec& job) { job.training.loss = LossKind::kLeastSquares; });
   add("Hinge", [](JobSpec& job) { job.training.loss = LossKind::kHinge; });
+  add("R3ganBf16R1R2Bf16", [](JobSpec& job) {
+    job.model = {.family = family_named("r3gan"), .width = 8, .blocks = 1, .latent = 8};
+    job.training.batch = 8;
+    job.training.loss = LossKind::kRelativistic;
+    job.training.penalty = {.r1_gamma = 2.0, .r2_gamma = 1.0};
+    for (NetworkSpec& network : job.networks) {
+      network.precision = Precision::kBf16;
+    }
+    job.numerics.penalties = Precision::kBf16;
+  });
+  add("Stylegan2R1PathLengthsBf16", [](JobSpec& job) {
+    job.model = {.family = family_named("stylegan2"), .width = 2, .latent = 8, .mapping_layers = 2};
+    job.training.batch = 8;
+    job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 2};
+    job.training.path_length = {.weight = 2.0, .interval = 2};
+    job.numerics.penalties = Precision::kBf16;
+  }).steps = 3;
 }
 
 /// Writes a coloured picture that is not square.

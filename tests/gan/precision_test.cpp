@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <ATen/Context.h>
 #include <ATen/autocast_mode.h>
 #include <gtest/gtest.h>
 
@@ -225,22 +227,104 @@ TEST(ComputesInFewerBits, StatisticsThatNobodyWantsToo) {
   }
 }
 
-TEST(ComputesInFewerBits, NoPenalty) {
-  const JobSpec job = smooth_jobs().front();
-  const auto penalised = [&](Precision precision) {
-    PerNetwork<Network> networks = made(job);
-    const at::Tensor image = keyed_normal({.seed = 6}, {4, 1, 32, 32}, at::kCPU);
-    BlockwisePenalty sweeps(networks[kDiscriminator], PenaltyKind::kR1, 3.0);
-    sweeps.forward({{"image", image}}, {.key = {.seed = 5}, .precision = precision});
-    Gradients found{{"penalty", sweeps.backward()}};
-    for (const auto& named : networks[kDiscriminator].parameters()) {
-      found[named.name] = named.parameter->tensor.grad().clone();
+/// Returns R1 and its gradients by the discriminator's weights.
+Gradients penalised(const JobSpec& job, Precision precision, at::ScalarType type = at::kFloat) {
+  PerNetwork<Network> networks = made(job, type);
+  Network& discriminator = networks[kDiscriminator];
+  std::vector<std::int64_t> shape = example_shape(job.model);
+  shape.insert(shape.begin(), kExamples);
+  BlockwisePenalty sweeps(discriminator, PenaltyKind::kR1, 3.0);
+  sweeps.forward({{"image", keyed_normal({.seed = 6}, shape, at::kCPU).to(type)},
+                  {"labels", at::arange(kExamples, at::kLong).remainder(10)}},
+                 {.key = {.seed = 5}, .precision = precision});
+  Gradients found{{"penalty", sweeps.backward()}};
+  EXPECT_EQ(found.at("penalty").scalar_type(), type);
+  for (const auto& named : discriminator.parameters()) {
+    if (const at::Tensor& gradient = named.parameter->tensor.grad(); gradient.defined()) {
+      EXPECT_EQ(gradient.scalar_type(), type) << named.name;
+      found[named.name] = gradient.clone();
     }
-    return found;
-  };
-  const Gradients expected = penalised(Precision::kFp32);
-  for (const auto& [name, value] : penalised(Precision::kBf16)) {
+  }
+  return found;
+}
+
+TEST(ComputesInFewerBits, PenaltiesNearThoseInFloat64) {
+  for (const JobSpec& job : smooth_jobs()) {
+    const Gradients exact = penalised(job, Precision::kFp32, at::kDouble);
+    const Gradients found = penalised(job, Precision::kBf16);
+    EXPECT_LE(worst(found, exact, "penalty"), std::ldexp(1.0, -7));
+    EXPECT_LE(worst(found, exact, "discriminator"), std::ldexp(1.0, -4));
+    EXPECT_GT(worst(found, exact, "discriminator"), 1e-4);  // it did round
+    EXPECT_LE(worst(penalised(job, Precision::kFp32), exact, "discriminator"), 1e-5);
+  }
+}
+
+TEST(ComputesInFewerBits, PenaltiesInEveryKindOfNetworkWithTheSameBitsEachTime) {
+  for (const JobSpec& job : odd_jobs()) {
+    SCOPED_TRACE(job.model.family->name);
+    const Gradients whole = penalised(job, Precision::kFp32);
+    const Gradients found = penalised(job, Precision::kBf16);
+    const Gradients again = penalised(job, Precision::kBf16);
+    EXPECT_EQ(found.size(), whole.size());
+    for (const auto& [name, gradient] : found) {
+      EXPECT_TRUE(gradient.isfinite().all().item<bool>()) << name;
+      EXPECT_TRUE(at::equal(gradient, again.at(name))) << name;
+    }
+    EXPECT_LE(worst(found, whole, "penalty"), 0.125);
+  }
+}
+
+TEST(ComputesInFewerBits, NoPenaltyInTf32OnACpu) {
+  const JobSpec job = smooth_jobs().front();
+  const Gradients expected = penalised(job, Precision::kFp32);
+  for (const auto& [name, value] : penalised(job, Precision::kTf32)) {
     EXPECT_TRUE(at::equal(value, expected.at(name))) << name;
+  }
+}
+
+/// Squares its input, and notes whether TF32 is allowed there and at each derivative.
+class NotesTf32 final : public Block {
+ public:
+  NotesTf32(const std::string& input, const std::string& output, std::vector<bool>& seen)
+      : Block({{input}, {output}}), input_(input), output_(output), seen_(seen) {}
+  [[nodiscard]] NamedTensors forward(const NamedTensors& in, const ForwardContext&) override {
+    note();
+    const at::Tensor squares = in.at(input_).square();
+    squares.register_hook([this](const at::Tensor& gradient) {
+      note();
+      const at::Tensor same = gradient.view_as(gradient);
+      if (same.requires_grad()) {  // in sweep 2; sweep 3 is its derivative
+        same.register_hook([this](const at::Tensor& second) {
+          note();
+          return second;
+        });
+      }
+      return same;
+    });
+    return in.with(output_, squares);
+  }
+
+ private:
+  void note() { seen_.push_back(at::globalContext().allowTF32CuBLAS()); }
+  std::string input_;
+  std::string output_;
+  std::vector<bool>& seen_;
+};
+
+TEST(ComputesInFewerBits, AllFourSweepsOfAPenaltyInTf32AndNothingBehindThem) {
+  for (const Precision precision : {Precision::kTf32, Precision::kFp32}) {
+    std::vector<bool> seen;
+    std::vector<std::unique_ptr<Block>> blocks;
+    blocks.push_back(std::make_unique<NotesTf32>("image", "squares", seen));
+    blocks.push_back(std::make_unique<NotesTf32>("squares", "features", seen));
+    Network network("discriminator", std::move(blocks));
+    BlockwisePenalty sweeps(network, PenaltyKind::kR1, 3.0);
+    sweeps.forward({{"image", at::ones({2, 3})}}, {.precision = precision});
+    EXPECT_FALSE(at::globalContext().allowTF32CuBLAS());
+    (void)sweeps.backward();
+    // Both blocks in sweeps 1 to 3; nothing depends on the last block's output in sweep 4.
+    EXPECT_EQ(seen, std::vector<bool>(7, precision == Precision::kTf32));
+    EXPECT_FALSE(at::globalContext().allowTF32CuBLAS());
   }
 }
 

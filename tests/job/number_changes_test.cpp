@@ -46,6 +46,29 @@ TEST(NumberChanges, AreToldOfJobsThatTheyTouch) {
   EXPECT_THAT(number_changes_since(kOlder, own), IsEmpty());
 }
 
+TEST(NumberChanges, AreToldOfPenaltiesThatComputeInTf32) {
+  JobSpec job;
+  job.numerics.device = DeviceKind::kCuda;
+  job.training.penalty.r1_gamma = 1.0;
+  EXPECT_THAT(number_changes_since(kOlder, job), IsEmpty()) << "all of it is in fp32";
+  job.network("discriminator").precision = Precision::kBf16;
+  EXPECT_THAT(number_changes_since(kOlder, job),
+              ElementsAre(HasSubstr("numerics.penalties=fp32 keeps the old numbers")));
+  JobSpec other = job;
+  other.numerics.device = DeviceKind::kCpu;
+  EXPECT_THAT(number_changes_since(kOlder, other), IsEmpty());
+  other = job;
+  other.numerics.penalties = Precision::kFp32;
+  EXPECT_THAT(number_changes_since(kOlder, other), IsEmpty());
+  other = job;
+  other.training.penalty.r1_gamma = 0.0;
+  EXPECT_THAT(number_changes_since(kOlder, other), IsEmpty());
+  other.training.path_length = {.weight = 1.0, .interval = 1};
+  EXPECT_THAT(number_changes_since(kOlder, other), IsEmpty()) << "the generator is in fp32";
+  other.network("generator").precision = Precision::kTf32;
+  EXPECT_THAT(number_changes_since(kOlder, other), ElementsAre(HasSubstr("in TF32")));
+}
+
 TEST(NumberChanges, AreNoneSinceTheRevisionThatIs) {
   JobSpec pairs;
   pairs.training.loss = LossKind::kRelativistic;

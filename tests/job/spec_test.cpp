@@ -2,6 +2,7 @@
 #include "job/spec.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -34,6 +35,32 @@ TEST(JobSpec, CutsTheBatchIntoMicrobatches) {
   spec.training.batch = 64;
   spec.training.microbatches = 4;
   EXPECT_EQ(spec.images_per_microbatch(), 16);
+}
+
+TEST(JobSpec, ComputesPenaltiesInTf32BesideFewerBitsOnAGpuAlone) {
+  using enum Precision;
+  const auto chosen = [](DeviceKind device, Precision passes, std::optional<Precision> penalties) {
+    JobSpec spec;
+    spec.numerics.device = device;
+    spec.numerics.penalties = penalties;
+    spec.network("discriminator").precision = passes;
+    EXPECT_EQ(spec.penalty_precision(spec.id_of("generator")), penalties.value_or(kFp32));
+    return spec.penalty_precision(spec.id_of("discriminator"));
+  };
+  for (const Precision passes : {kTf32, kBf16, kFp16}) {
+    EXPECT_EQ(chosen(DeviceKind::kCuda, passes, std::nullopt), kTf32);
+    EXPECT_EQ(chosen(DeviceKind::kCpu, passes, std::nullopt), kFp32);
+    EXPECT_EQ(chosen(DeviceKind::kCuda, passes, kFp32), kFp32);
+  }
+  EXPECT_EQ(chosen(DeviceKind::kCuda, kFp32, std::nullopt), kFp32);
+  EXPECT_EQ(chosen(DeviceKind::kCuda, kFp32, kTf32), kTf32);
+  EXPECT_EQ(chosen(DeviceKind::kCpu, kFp32, kBf16), kBf16);
+}
+
+TEST(JobSpec, ComputesTf32PenaltiesOnACpuInFp32) {
+  JobSpec spec;
+  spec.numerics.penalties = Precision::kTf32;
+  EXPECT_EQ(spec.penalty_precision(spec.id_of("discriminator")), Precision::kFp32);
 }
 
 TEST(Recipes, HaveJudgesWhereThereIsAnAdversary) {

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "worker/state/network_state.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <stdexcept>
+#include <string>
 
 #include <gtest/gtest.h>
 
 #include "tests/worker/small_network.hpp"
+#include "worker/trace/operator_trace.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -125,6 +130,77 @@ TEST(NetworkState, AddsEachPassToTheLeafThatIsBound) {
   for (std::size_t i = 0; i < once.size(); ++i) {
     ASSERT_EQ(twice.data()[i], 2.0F * once.data()[i]) << i;
   }
+}
+
+/// Returns the additions of a trace that no list addition contains.
+std::ptrdiff_t single_additions(const TracedOperators& made) {
+  return std::ranges::count_if(made.operators, [&](const OperatorEvent& one) {
+    return one.name == "aten::add_" &&
+           std::ranges::none_of(made.operators, [&](const OperatorEvent& other) {
+             return other.name == "aten::_foreach_add_" && other.begin <= one.begin &&
+                    one.end <= other.end;
+           });
+  });
+}
+
+TEST(NetworkState, AddsAllGradientsOfABackwardAtOnceWithTheSameBits) {
+  for (const MemoryFormat format : {MemoryFormat::kContiguous, MemoryFormat::kChannelsLast}) {
+    gan::Network network = small_network("generator");
+    NetworkState state(network, {.format = format});
+    comm::Arena singly(state.layout().size());
+    comm::Arena together(state.layout().size());
+    const auto added_to = [&](comm::Arena& leaf) {
+      state.bind_gradients(leaf.data());
+      OperatorTrace trace({});
+      for (int pass = 0; pass < 3; ++pass) {
+        const at::Tensor minus = output_of(network).mean() * (pass == 2 ? -0.0 : 1.0 + pass);
+        torch::autograd::backward({minus}, {});
+        state.add_kept_gradients();
+      }
+      return trace.stop();
+    };
+    const auto parameters = static_cast<std::ptrdiff_t>(network.parameters().size());
+    EXPECT_EQ(single_additions(added_to(singly)), 3 * parameters);
+    state.keep_gradients();
+    const TracedOperators made = added_to(together);
+    EXPECT_EQ(single_additions(made), 0);
+    EXPECT_EQ(std::ranges::count(made.operators, std::string("aten::_foreach_add_"),
+                                 &OperatorEvent::name),
+              3);
+    EXPECT_EQ(std::memcmp(singly.data(), together.data(), singly.size() * sizeof(float)), 0);
+  }
+}
+
+TEST(NetworkState, AddsAGradientOfMinusZeroToZero) {
+  gan::Network network = small_network("generator");
+  NetworkState state(network, {});
+  state.keep_gradients();
+  comm::Arena leaf(state.layout().size());
+  state.bind_gradients(leaf.data());
+  const at::Tensor& weight = network.parameters().front().parameter->tensor;
+  torch::autograd::backward({(weight * -0.0).sum()}, {});
+  EXPECT_TRUE(at::signbit(weight.grad()).all().item<bool>());
+  state.add_kept_gradients();
+  EXPECT_FALSE(weight.grad().defined());
+  EXPECT_TRUE(std::ranges::none_of(leaf.range({0, leaf.size()}),
+                                   [](float value) { return std::signbit(value); }));
+}
+
+TEST(NetworkState, GivesTheLeafItselfToCodeThatAddsInPlace) {
+  gan::Network network = small_network("generator");
+  NetworkState state(network, {});
+  state.keep_gradients();
+  comm::Arena leaf(state.layout().size());
+  state.bind_gradients(leaf.data());
+  const at::Tensor& weight = network.parameters().front().parameter->tensor;
+  EXPECT_FALSE(weight.grad().defined());
+  state.with_leaf_in_place([&] {
+    EXPECT_TRUE(lies_in(weight.grad(), leaf));
+    state.add_kept_gradients();  // as when a block is complete
+    weight.mutable_grad().add_(1.0);
+  });
+  EXPECT_FALSE(weight.grad().defined());
+  EXPECT_EQ(leaf.data()[state.places().front().range.begin], 1.0F);
 }
 
 TEST(NetworkState, BindsALeafThatComesAgainToTheSameTensors) {

@@ -60,6 +60,7 @@ CudaExchange::CudaExchange(const CudaExchangeSetup& setup)
       skip_event_(comm::make_event()) {
   exchange_.lane.attach(reducer_);
   exchange_.lane.attach(shown_);
+  state_.keep_gradients();
 }
 
 CudaExchange::~CudaExchange() {

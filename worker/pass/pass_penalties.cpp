@@ -31,15 +31,21 @@ void PassRun::penalty_forward(const pipeline::Instruction& at) {
   if (penalty.part) {
     put(pipeline::outputs_of(node()), Kept{carried_out(penalty, sink), {}});
   } else {
-    work_->penalty->forward(work_->taken(penalty.inputs), context(penalty.network, sink, 0));
+    work_->penalty->forward(work_->taken(penalty.inputs), context_of(penalty, sink));
   }
   ++work_->node;
   works_.leave(*work_);
 }
 
+gan::ForwardContext PassRun::context_of(const Penalty& penalty, gan::StatisticSink* sink) const {
+  gan::ForwardContext result = context(penalty.network, sink, 0);
+  result.precision = setup_.job.penalty_precision(penalty.network);
+  return result;
+}
+
 std::vector<at::Tensor> PassRun::carried_out(const Penalty& penalty, gan::StatisticSink* sink) {
   const PenaltyPart& part = *penalty.part;
-  const gan::ForwardContext seen = context(penalty.network, nullptr, 0);
+  const gan::ForwardContext seen = context_of(penalty, nullptr);
   gan::NamedTensors made;
   gan::BlockSweeps::ByName cotangents;
   if (part.goes_forward) {

@@ -214,6 +214,9 @@ class PassRun {
                                             int stream) const {
     return context(work_->at, network, sink, stream);
   }
+  /// Returns the same for a penalty, in its own precision.
+  [[nodiscard]] gan::ForwardContext context_of(const pipeline::Penalty& penalty,
+                                               gan::StatisticSink* sink) const;
 
   PassRunSetup setup_;
   std::map<std::string, gan::LossFunction> losses_;  // by its name in the recipe

@@ -305,12 +305,46 @@ void NetworkState::bind_gradients(float* leaf) {
   if (found == leaves_.end()) {
     found = leaves_.emplace(leaf, views_of(leaf)).first;
   }
+  place_gradients(/*in_leaf=*/!keeps_gradients_);
+  leaf_statistics_.open(found->second.sums);
+}
+
+void NetworkState::place_gradients(bool in_leaf) {
+  const std::vector<at::Tensor>& views = leaves_.at(leaf_).gradients;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (holds(i)) {
-      parameters_[i].mutable_grad() = found->second.gradients[i];
+      parameters_[i].mutable_grad() = in_leaf ? views[i] : at::Tensor();
     }
   }
-  leaf_statistics_.open(found->second.sums);
+}
+
+void NetworkState::with_leaf_in_place(const std::function<void()>& body) {
+  if (!keeps_gradients_) {
+    return body();
+  }
+  place_gradients(/*in_leaf=*/true);
+  body();
+  place_gradients(/*in_leaf=*/false);
+}
+
+void NetworkState::add_kept_gradients() {
+  if (!keeps_gradients_) {
+    return;
+  }
+  const at::NoGradGuard no_grad;
+  const std::vector<at::Tensor>& views = leaves_.at(leaf_).gradients;
+  std::vector<at::Tensor> sums;
+  std::vector<at::Tensor> kept;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    at::Tensor& gradient = parameters_[i].mutable_grad();
+    if (holds(i) && gradient.defined() && !gradient.is_same(views[i])) {
+      sums.push_back(views[i]);
+      kept.push_back(std::exchange(gradient, at::Tensor()));
+    }
+  }
+  if (!kept.empty()) {
+    at::_foreach_add_(sums, kept);
+  }
 }
 
 void NetworkState::prepare_leaves_beside(std::size_t places) {

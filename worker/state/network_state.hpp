@@ -125,6 +125,16 @@ class NetworkState {
 
   /// Makes backward and statistics() add to `leaf`, zeroed arena-sized memory of device().
   void bind_gradients(float* leaf);
+  /// From now on, backward leaves its gradients in the parameters' `.grad` instead of adding each
+  /// to the leaf by a kernel of its own. For devices, where a kernel takes longer to start than to
+  /// add.
+  void keep_gradients() { keeps_gradients_ = true; }
+  /// Adds the kept gradients to the bound leaf, in one operation, with the bits of adding each at
+  /// its arrival. Call after each backward. Compute thread; in a backward, autograd's.
+  void add_kept_gradients();
+  /// Runs `body`, which adds to the parameters' `.grad` in place (penalties), with the bound leaf
+  /// there.
+  void with_leaf_in_place(const std::function<void()>& body);
   /// Allocates leaves for micro-batches that are computed side by side, `places` at a time.
   void prepare_leaves_beside(std::size_t places);
   /// Like bind_gradients(), with the leaf of `place`, which it zeroes.
@@ -141,9 +151,10 @@ class NetworkState {
   [[nodiscard]] LeafStatistics& statistics() { return leaf_statistics_; }
   /// Returns a trained tensor, in the order of layout().parameters().
   [[nodiscard]] const at::Tensor& parameter(std::size_t index) const { return parameters_[index]; }
-  /// Returns the memory of its gradient in the bound leaf.
-  [[nodiscard]] const float* gradient_memory(std::size_t index) const {
-    return leaf_ + layout_.parameters()[index].offset;
+  /// Returns whether its last gradient is in the bound leaf, or kept for it.
+  [[nodiscard]] bool has_gradient_in_place(std::size_t index) const {
+    return keeps_gradients_ ||
+           parameters_[index].grad().const_data_ptr() == leaf_ + layout_.parameters()[index].offset;
   }
   /// Runs `body` with the network bound to `arena` instead of its weights (a gathered average).
   /// Rebinds also after an exception.
@@ -197,7 +208,10 @@ class NetworkState {
     std::vector<LeafStatistics::Sum> sums;
   };
   [[nodiscard]] LeafViews views_of(float* leaf) const;
+  /// Makes `.grad` of the held parameters the bound leaf, or undefined.
+  void place_gradients(bool in_leaf);
   std::map<float*, LeafViews> leaves_;
+  bool keeps_gradients_ = false;
   std::vector<at::Tensor> leaves_beside_;
 };
 

@@ -112,7 +112,7 @@ void GradientWatch::complete(std::size_t parameter) {
                     state_.places()[parameter].name));
   }
   has_fired_[parameter] = 1;
-  if (state_.parameter(parameter).grad().const_data_ptr() != state_.gradient_memory(parameter)) {
+  if (!state_.has_gradient_in_place(parameter)) {
     throw InvariantError(
         fmt::format("{}: autograd put its gradient outside of the arena; please report this",
                     state_.places()[parameter].name));
@@ -125,6 +125,7 @@ void GradientWatch::complete(std::size_t parameter) {
 }
 
 void GradientWatch::tell(std::size_t bucket) {
+  state_.add_kept_gradients();
   if (!rehearses_) {
     return on_bucket_(bucket);
   }

@@ -8,8 +8,7 @@
 // noted and travel in the steps that replay the recording.
 //
 // Compute thread, or autograd's thread on its behalf. On the CPU autograd calls hooks on the thread
-// that called backward; for a CUDA device, on a thread of that device while the caller waits. The
-// hooks allocate nothing.
+// that called backward; for a CUDA device, on a thread of that device while the caller waits.
 #pragma once
 
 #include <cstddef>

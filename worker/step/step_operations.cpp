@@ -112,12 +112,15 @@ void StepOperations::perform(const Instruction& instruction) {
     case Operation::kForward:
       return pass_.forward(instruction);
     case Operation::kBackward:
-      return pass_.backward(instruction, losses_);
+      pass_.backward(instruction, losses_);
+      return add_kept_gradients(instruction);
     case Operation::kPenaltyForward:
       return pass_.penalty_forward(instruction);
     case Operation::kPenaltyBackward:
-      return pass_.penalty_backward(instruction, losses_, [&](std::size_t block) {
-        exchanges_[instruction.network]->complete_block(block);
+      return networks_[instruction.network]->with_leaf_in_place([&] {
+        pass_.penalty_backward(instruction, losses_, [&](std::size_t block) {
+          exchanges_[instruction.network]->complete_block(block);
+        });
       });
     case Operation::kRecompute:
       return pass_.recompute(instruction, losses_);
@@ -145,6 +148,12 @@ void StepOperations::perform(const Instruction& instruction) {
       return pass_.receive_gradient(instruction, losses_);
     case Operation::kPlay:
       throw InvariantError("a step that was not recorded is replayed; please report this");
+  }
+}
+
+void StepOperations::add_kept_gradients(const Instruction& at) {
+  for (const NetworkId network : phase(at).networks) {
+    networks_[network]->add_kept_gradients();
   }
 }
 
@@ -184,6 +193,7 @@ void StepOperations::begin_leaf(const Instruction& at) {
     gan::add_orthogonal_gradient(state.network(),
                                  weight * job_.training.microbatches * pass_.loss_scale(),
                                  [&](std::size_t parameter) { return state.holds(parameter); });
+    state.add_kept_gradients();
   }
 }
 

@@ -89,6 +89,8 @@ class StepOperations final : public pipeline::Operations {
  private:
   /// Adds gradients that no pass computes to the micro-batch's leaf. @pre it was opened
   void begin_leaf(const pipeline::Instruction& at);
+  /// Ends a backward of `at`'s phase.
+  void add_kept_gradients(const pipeline::Instruction& at);
   void begin_checks(const pipeline::Instruction& at, const UpdatePlan& plan);
   void begin_record(const pipeline::Instruction& at, const UpdatePlan& plan);
   [[nodiscard]] const pipeline::Phase& phase(const pipeline::Instruction& at) const;

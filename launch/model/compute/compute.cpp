@@ -13,6 +13,7 @@
 #include "launch/model/commands.hpp"
 #include "launch/model/compute/core_peak.hpp"
 #include "launch/model/compute/layer_times.hpp"
+#include "launch/model/compute/penalty_errors.hpp"
 #include "python/open/python_library.hpp"
 #include "report/table.hpp"
 
@@ -98,10 +99,27 @@ void print_table(const std::vector<LayerTime>& times, const CoreLimits& limits) 
   fmt::print("\n");
 }
 
-void print_json(const std::vector<LayerTime>& times, const CoreLimits& limits) {
+void print_errors(const std::vector<PenaltyError>& errors, int examples) {
+  report::Table table({{"penalty"},
+                       {"network"},
+                       {"in"},
+                       {"error of its norms", Align::kRight},
+                       {"of its gradient", Align::kRight}});
+  for (const PenaltyError& error : errors) {
+    table.add_row({error.penalty, error.network,
+                   error.precision == Precision::kFp32 ? "fp32, tf32" : "bf16",
+                   fmt::format("{:.1e}", error.norms), fmt::format("{:.1e}", error.weights)});
+  }
+  fmt::print("{}beside float64, over {} examples of noise; a CPU computes tf32 as fp32\n",
+             table.text(), examples);
+}
+
+void print_json(const std::vector<LayerTime>& times, const CoreLimits& limits,
+                const std::vector<PenaltyError>& errors) {
   nlohmann::ordered_json json{{"core_gflops", limits.flops / kGiga},
                               {"bf16_gflops", limits.bf16_flops / kGiga},
-                              {"rows", nlohmann::ordered_json::array()}};
+                              {"rows", nlohmann::ordered_json::array()},
+                              {"penalties", nlohmann::ordered_json::array()}};
   for (const LayerTime& time : times) {
     json["rows"].push_back({{"layer", time.layer},
                             {"what", time.what},
@@ -110,6 +128,13 @@ void print_json(const std::vector<LayerTime>& times, const CoreLimits& limits) {
                             {"seconds", time.seconds},
                             {is_map(time) ? "gflops" : "gbytes", rate_of(time) / kGiga},
                             {"share", rate_of(time) / limit_of(time, limits)}});
+  }
+  for (const PenaltyError& error : errors) {
+    json["penalties"].push_back({{"penalty", error.penalty},
+                                 {"network", error.network},
+                                 {"precision", word_of(error.precision)},
+                                 {"error_of_norms", error.norms},
+                                 {"error_of_gradient", error.weights}});
   }
   fmt::print("{}\n", json.dump());
 }
@@ -132,13 +157,22 @@ void bench_compute(const ComputeOptions& options) {
   for (const Precision precision : precisions) {
     std::ranges::move(layer_times(job, precision, options.seconds), std::back_inserter(times));
   }
-  if (times.empty()) {
+  const std::vector<PenaltyError> errors = penalty_errors(job);
+  if (times.empty() && errors.empty()) {
     throw ConfigError(
-        "bench compute: the job's networks have no layers that it knows (dcgan, "
-        "infogan, mlp and the like have)");
+        "bench compute: the job has no penalties, and its networks have no layers that it knows "
+        "(dcgan, infogan, mlp and the like have)");
   }
   const CoreLimits limits = limits_for(times, options.seconds);
-  options.format == OutputFormat::kJson ? print_json(times, limits) : print_table(times, limits);
+  if (options.format == OutputFormat::kJson) {
+    return print_json(times, limits, errors);
+  }
+  if (!times.empty()) {
+    print_table(times, limits);
+  }
+  if (!errors.empty()) {
+    print_errors(errors, examples_of_penalties(job));
+  }
 }
 
 }  // namespace gangway::launch

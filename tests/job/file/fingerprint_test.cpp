@@ -206,6 +206,19 @@ TEST(Fingerprint, WritesTheNumericsInOneLine) {
             "kernels=deterministic");
 }
 
+TEST(Fingerprint, CountsThePrecisionOfPenaltiesUnlessItIsAuto) {
+  const auto with = [](const std::vector<std::string>& more) {
+    return spec_of("training: {r1: {gamma: 1}}", more);
+  };
+  EXPECT_EQ(job_fingerprint(with({"numerics.penalties=auto"})), job_fingerprint(with({})));
+  for (const char* one : {"numerics.penalties=fp32", "numerics.penalties=bf16"}) {
+    EXPECT_NE(job_fingerprint(with({one})), job_fingerprint(with({}))) << one;
+  }
+  EXPECT_EQ(numerics_text(with({"numerics.penalties=auto"})), numerics_text(with({})));
+  EXPECT_EQ(numerics_text(with({"numerics.penalties=bf16"})),
+            "threads=1 memory_format=channels-last wire=fp32 penalties=bf16 device=cpu");
+}
+
 TEST(Fingerprint, SaysWhatMakesAJobInexact) {
   EXPECT_EQ(declared_inexactness(spec_of("")), "");
   EXPECT_EQ(declared_inexactness(spec_of("", {"numerics.precision=bf16"})), "");

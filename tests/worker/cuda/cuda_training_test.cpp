@@ -3,12 +3,17 @@
 // path.
 #include "tests/worker/cuda/cuda_training.hpp"
 
+#include <atomic>
+#include <memory>
 #include <set>
+#include <string_view>
 #include <thread>
 
+#include <ATen/record_function.h>
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "job/estimate/dry_run.hpp"
 #include "tests/fidelity/computing_recorder.hpp"
 #include "tests/worker/cuda/fake_torch_cuda.hpp"
@@ -58,6 +63,62 @@ TEST_F(CudaTraining, SendsOnceFromEachHostWithTheSameBits) {
     EXPECT_NEAR(sent_by_first_host(job) / direct, 0.5, 1e-3);
     EXPECT_LT(fake::most_device_bytes(), memory) << "no more than the dry run says";
   }
+}
+
+/// Counts LibTorch's additions in place on all threads while it lives: single ones, and lists.
+class CountedAdditions {
+ public:
+  CountedAdditions()
+      : handle_(at::addGlobalCallback(
+            at::RecordFunctionCallback(&CountedAdditions::begin, &CountedAdditions::end)
+                .scopes({at::RecordScope::FUNCTION}))) {
+    singles = 0;
+    lists = 0;
+  }
+  CountedAdditions(const CountedAdditions&) = delete;
+  CountedAdditions& operator=(const CountedAdditions&) = delete;
+  ~CountedAdditions() { at::removeCallback(handle_); }
+  inline static std::atomic<int> singles = 0;
+  inline static std::atomic<int> lists = 0;
+
+ private:
+  struct List final : at::ObserverContext {
+    List() { ++depth; }
+    ~List() override { --depth; }
+    inline static thread_local int depth = 0;
+  };
+  static std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
+    if (std::string_view(function.name()) == "aten::_foreach_add_") {
+      ++lists;
+      return std::make_unique<List>();
+    }
+    singles += std::string_view(function.name()) == "aten::add_" && List::depth == 0 ? 1 : 0;
+    return nullptr;
+  }
+  static void end(const at::RecordFunction& /*function*/, at::ObserverContext* /*context*/) {}
+
+  at::CallbackHandle handle_;
+};
+
+TEST_F(CudaTraining, AddsTheGradientsOfABackwardInOneOperation) {
+  const JobSpec job = small_dcgan(images());  // three backwards a micro-batch
+  constexpr int kSteps = 2;
+  PerNetwork<gan::Network> networks = gan::build_networks(job);
+  const std::size_t gradients = 2 * networks[job.id_of("discriminator")].parameters().size() +
+                                networks[job.id_of("generator")].parameters().size();
+  int singles = 0;
+  int lists = 0;  // statistics alone
+  {
+    const CountedAdditions counted;
+    (void)train({.job = job, .workers = 1, .begin = 0, .end = kSteps}, next_folder());
+    singles = CountedAdditions::singles;
+    lists = CountedAdditions::lists;
+  }
+  const CountedAdditions counted;
+  (void)on_devices(job, 1, 0, kSteps);
+  EXPECT_EQ(singles - CountedAdditions::singles,
+            kSteps * job.training.microbatches * static_cast<int>(gradients));
+  EXPECT_GE(CountedAdditions::lists - lists, kSteps * job.training.microbatches * 3);
 }
 
 TEST_F(CudaTraining, TellsTheBytesThatDevicesSend) {

@@ -47,6 +47,8 @@ def require_replayed(job: dict, manifest: dict) -> None:
     for key, value, replayed in wanted:
         if value != replayed:
             raise Failed(f"{key}: {value} is not replayed, {replayed} is (docs/reference-step.md)")
+    if job.get("numerics", {}).get("penalties") == "bf16":
+        raise Failed("numerics.penalties: bf16 is not replayed, auto is (docs/reference-step.md)")
     has_own_kernels = int(manifest["software"].get("numbers", 1)) >= OWN_KERNELS_SINCE and job["numerics"].get("kernels") != "pytorch"
     if has_own_kernels and any(_is_python(job["model"].get(name, "none")) for name in network_names(job)):
         raise Failed("Python networks computed with kernels of Gangway's own, which are not replayed; a run with numerics.kernels=pytorch "

@@ -135,9 +135,10 @@ constexpr std::array<Choice<DecayKind>, 6> choices(DecayKind) {
 constexpr std::array<Choice<Anneal>, 2> choices(Anneal) {
   return {{{"cosine", Anneal::kCosine}, {"linear", Anneal::kLinear}}};
 }
-constexpr std::array<Choice<MemoryFormat>, 2> choices(MemoryFormat) {
-  return {
-      {{"contiguous", MemoryFormat::kContiguous}, {"channels-last", MemoryFormat::kChannelsLast}}};
+constexpr std::array<Choice<MemoryFormat>, 3> choices(MemoryFormat) {
+  return {{{"contiguous", MemoryFormat::kContiguous},
+           {"channels-last", MemoryFormat::kChannelsLast},
+           {"auto", MemoryFormat::kAuto}}};
 }
 constexpr std::array<Choice<WireFormat>, 3> choices(WireFormat) {
   return {{{"fp32", WireFormat::kFp32}, {"bf16", WireFormat::kBf16}, {"fp16", WireFormat::kFp16}}};

@@ -10,7 +10,7 @@ enum class Precision {
   kTf32,  ///< float32 whose products a GPU rounds to 10 bits of significand
   kBf16,
   kFp16,
-  kAuto,  ///< the machine's fastest; replaced before a run (job/file/settle_precision.hpp)
+  kAuto,  ///< the machine's fastest; replaced before a run (job/devices/settle_device.hpp)
 };
 
 /// Returns whether tensors within the network have two bytes per element.

@@ -35,7 +35,8 @@
 namespace gangway {
 
 enum class LossKind { kNonsaturating, kLeastSquares, kHinge, kWasserstein, kRelativistic };
-enum class MemoryFormat { kContiguous, kChannelsLast };
+/// kAuto appears before a run alone: job/devices/settle_device.hpp replaces it.
+enum class MemoryFormat { kContiguous, kChannelsLast, kAuto };
 /// kAuto appears in job files alone: launch/data/followed_data.hpp replaces it before a job is
 /// loaded.
 enum class DeviceKind { kCpu, kCuda, kAuto };

@@ -29,6 +29,12 @@ void for_each(auto& request, const auto& it) {
   it("is_again", request.is_again);
   it("replay", request.replay);
   it("lifeline_port", request.lifeline_port);
+  it("device", request.device.name);
+  it("device_precision", request.device.precision);
+  it("device_contiguous", request.device.contiguous);
+  it("device_cuda_graph", request.device.cuda_graph);
+  it("device_nccl_ctas", request.device.nccl_ctas);
+  it("device_bucket_bytes", request.device.bucket_bytes);
   it("bar_columns", request.bar_columns);
   it("start_deadline", request.start_deadline);
 }

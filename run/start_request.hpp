@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "job/devices/device_facts.hpp"
 #include "run/control_protocol.hpp"
 
 namespace gangway {
@@ -33,6 +34,7 @@ struct StartRequest {
   /// Checkpoint up to which this run repeats another run (`gangway replay`). Empty: none.
   std::filesystem::path replay;
   std::uint16_t lifeline_port = 0;  ///< TCP port of the workers' lifelines; 0: any
+  DeviceFacts device = {};          ///< of the workers: gives the job's auto keys their values
   int bar_columns = 0;              ///< terminal columns for a progress bar; 0: no bar
   /// Seconds until the last worker is ready.
   double start_deadline = std::chrono::duration<double>(kStartDeadline).count();

@@ -19,7 +19,7 @@ struct NcclSetup {
   int num_workers = 1;
   std::vector<int> group = {};  ///< indices among all workers, if these are not all
   int device = 0;
-  int max_ctas = 8;  ///< of NCCL's kernels; leaves multiprocessors to the backward pass
+  int max_ctas = 8;  ///< of NCCL's kernels (layout.nccl_ctas)
   NcclCalls calls = NcclCalls::kNonBlocking;
   std::chrono::milliseconds timeout{60'000};  ///< of launches and operations
   /// Timeout of initialisation, during which gigabytes of libraries may load from disk.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -18,10 +19,10 @@
 #include "coordinator/resume/history.hpp"
 #include "coordinator/resume/job_changes.hpp"
 #include "coordinator/trouble/watch_history.hpp"
+#include "job/devices/settle_device.hpp"
 #include "job/estimate/dry_run.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
-#include "job/file/settle_precision.hpp"
 #include "job/library/family_library.hpp"
 #include "job/modules/module_files.hpp"
 #include "run/decision_file.hpp"
@@ -212,17 +213,24 @@ void tell_of_lost_snapshots(const StartedRun& run, const Tell& tell) {
   }
 }
 
-/// Keeps the precision that `numerics.precision: auto` meant when the run began.
-void settle_precision_of(StartedRun& run, const StartOptions& options, const Tell& tell) {
-  std::optional<JobSpec> before;
-  if (run.resume) {
-    before = readable_job_of(*run.resume);
-  } else if (options.resume != "never") {
-    before = job_in(run.directory / kJobFile);
+/// Gives auto keys the device's values; those that change numbers keep what they were when the run
+/// began.
+void settle_by_device(StartedRun& run, const StartOptions& options, const Tell& tell) {
+  std::vector<std::string> lines;
+  if (has_open_numbers(run.spec)) {
+    std::optional<JobSpec> before;
+    if (run.resume) {
+      before = readable_job_of(*run.resume);
+    } else if (options.resume != "never") {
+      before = job_in(run.directory / kJobFile);
+    }
+    lines = settle_numbers(run.spec, before, options.device);
   }
-  if (const std::string line = settle_precision(run.spec, before); !line.empty()) {
+  std::ranges::move(settle_layout(run.spec, run.num_workers, options.device),
+                    std::back_inserter(lines));
+  if (!lines.empty()) {
     run.job_yaml = to_yaml(run.spec);
-    tell(line);
+    std::ranges::for_each(lines, tell);
   }
 }
 
@@ -356,9 +364,7 @@ void find_start(StartedRun& run, const StartOptions& options, const Tell& tell) 
   if (!options.replay.empty()) {
     repeat(run, options.replay);
   }
-  if (has_open_precision(run.spec)) {
-    settle_precision_of(run, options, tell);
-  }
+  settle_by_device(run, options, tell);
   if (run.resume) {
     require_same_job(*run.resume, run, tell);
   }

@@ -300,14 +300,17 @@ MemoryEstimate memory_of(const Job& spec, const PerNetwork<Architecture>& networ
 
 }  // namespace
 
-MemoryEstimate estimate_memory(const Job& job, const Layout& layout) {
+std::vector<MemoryEstimate> estimate_workers(const Job& job, const Layout& layout) {
   const PerNetwork<Architecture> networks = job.architectures();
-  MemoryEstimate largest;
+  std::vector<MemoryEstimate> workers;
   for (int worker = 0; worker < layout.num_workers(); ++worker) {
-    const MemoryEstimate own = memory_of(job, networks, layout, worker);
-    largest = own.total_bytes() > largest.total_bytes() ? own : largest;
+    workers.push_back(memory_of(job, networks, layout, worker));
   }
-  return largest;
+  return workers;
+}
+
+MemoryEstimate estimate_memory(const Job& job, const Layout& layout) {
+  return std::ranges::max(estimate_workers(job, layout), {}, &MemoryEstimate::total_bytes);
 }
 
 bool recompute_saves(const Job& job, const Layout& layout) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "job/estimate/memory_estimate.hpp"
 #include "job/layout/layout.hpp"
@@ -11,7 +12,9 @@
 
 namespace gangway {
 
-/// Estimates the memory of the worker that needs most. @pre the job comes from load_job
+/// Estimates the memory of each worker. @pre the job comes from load_job
+[[nodiscard]] std::vector<MemoryEstimate> estimate_workers(const Job& job, const Layout& layout);
+/// Same, of the worker that needs most.
 [[nodiscard]] MemoryEstimate estimate_memory(const Job& job, const Layout& layout);
 [[nodiscard]] inline MemoryEstimate estimate_memory(const JobSpec& spec, int workers) {
   return estimate_memory(spec, resolve_layout(spec, workers));

@@ -96,11 +96,16 @@ void settle(Draft& draft) {
   }
   // Faster for cuDNN's fp32 convolutions, not for TF32 and bf16 (docs/measurements.md).
   if (draft.spec.numerics.device == DeviceKind::kCuda &&
-      !draft.given.contains("numerics.memory_format") &&
-      std::ranges::all_of(draft.spec.networks, [](const NetworkSpec& network) {
-        return network.precision == Precision::kFp32;
-      })) {
-    draft.spec.numerics.memory_format = MemoryFormat::kContiguous;
+      !draft.given.contains("numerics.memory_format")) {
+    const auto is_of = [](Precision precision) {
+      return [precision](const NetworkSpec& network) { return network.precision == precision; };
+    };
+    MemoryFormat& format = draft.spec.numerics.memory_format;
+    if (std::ranges::any_of(draft.spec.networks, is_of(Precision::kAuto))) {
+      format = MemoryFormat::kAuto;  // follows the precision
+    } else if (std::ranges::all_of(draft.spec.networks, is_of(Precision::kFp32))) {
+      format = MemoryFormat::kContiguous;
+    }
   }
   for (NetworkSpec& network : draft.spec.networks) {
     network.ema_kimg = network.is_frozen ? 0.0 : network.ema_kimg;

@@ -73,7 +73,9 @@ ResolvedJob load_job(const JobSources& sources, const FillIn& fill_in) {
   settle_modules(spec, sources.file.parent_path());
   settle_features(spec.evaluation);
   std::set<std::string> typed;
+  std::set<std::string> given;
   for (const auto& [path, origin] : settled.draft.given) {
+    given.insert(path);
     if (origin.layer == Layer::kCommandLine) {
       typed.insert(path);
     }
@@ -84,7 +86,8 @@ ResolvedJob load_job(const JobSources& sources, const FillIn& fill_in) {
           .named_hosts = std::move(settled.named_hosts),
           .filled_in = std::move(filled_in),
           .typed = std::move(typed),
-          .notes = notes_of(settled.left_out, sources.file)};
+          .notes = notes_of(settled.left_out, sources.file),
+          .given = std::move(given)};
 }
 
 JobSpec parse_job(std::string_view text, const std::string& name, const std::filesystem::path& run,
@@ -96,6 +99,14 @@ JobSpec parse_job(std::string_view text, const std::string& name, const std::fil
   sources.text = std::string(text);
   sources.is_stored = true;
   return resolve(sources).draft.spec;
+}
+
+std::optional<JobSpec> job_in(const std::filesystem::path& job_yaml) {
+  try {
+    return load_job({.file = job_yaml, .is_stored = true}).spec;
+  } catch (const ConfigError&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace gangway

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -31,6 +32,7 @@ struct ResolvedJob {
   std::set<std::string> typed = {};         ///< keys of the command line, by path
   /// For people, a line each: values of earlier places that later places made useless.
   std::vector<std::string> notes = {};
+  std::set<std::string> given = {};  ///< keys of any place, by path
 };
 
 /// Returns overrides for a job's open keys: "model.channels=3". Called once, before the checks.
@@ -50,6 +52,9 @@ using FillIn = std::function<std::vector<std::string>(const OpenKeys& open)>;
 [[nodiscard]] JobSpec parse_job(std::string_view text, const std::string& name,
                                 const std::filesystem::path& run = {},
                                 const std::filesystem::path& origin = {});
+
+/// Reads a run's job.yaml; nullopt if there is none, or none that this version can read.
+[[nodiscard]] std::optional<JobSpec> job_in(const std::filesystem::path& job_yaml);
 
 /// Returns the resolved job as YAML: every key that applies. The text parses back to an equal
 /// JobSpec.

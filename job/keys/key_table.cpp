@@ -21,8 +21,10 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
   keys.push_back(whole_key("numerics.threads", "threads", &NumericsSpec::threads, {1, 1024},
                            "Compute threads of a worker; another number gives other bits"));
   keys.push_back(with_default(choice_key("numerics.memory_format", &NumericsSpec::memory_format,
-                                         "Order of image tensors in memory"),
-                              "contiguous with cuda in fp32, else channels-last"));
+                                         "Order of image tensors in memory; auto: as is faster on "
+                                         "the device in its precision, fixed when the run begins"),
+                              "contiguous with cuda in fp32, auto with cuda and precision auto, "
+                              "else channels-last"));
   keys.push_back(wire_key({"numerics.wire", "",
                            "Number format of gradients and new weights between hosts, also as "
                            "{generator: bf16, discriminator: fp32}; all but fp32 are inexact"},
@@ -92,6 +94,10 @@ void add_layout(Keys& keys) {
                               "Buckets of each network's gradients, each sent when its last "
                               "gradient is computed; more start sooner, fewer wait less often for "
                               "the wire; auto: 8, on a GPU fewer for a small network")));
+  keys.push_back(later(for_gpus(auto_or_whole_key(
+      "layout.nccl_ctas", "", &LayoutChoice::nccl_ctas, {1, 64},
+      "Most thread blocks of a kernel of NCCL: more send faster, and leave fewer multiprocessors "
+      "to the backward pass; auto: as suits the GPU (docs/planning.md), else 8"))));
   keys.push_back(later(choice_key(
       "layout.schedule", &LayoutChoice::schedule,
       "Pipeline schedule of cut networks: fill, no flush between phases; gpipe, a phase's forwards "

@@ -17,7 +17,7 @@
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "job/file/fingerprint.hpp"
-#include "job/file/settle_precision.hpp"
+#include "job/file/parse.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
 #include "launch/checkpoints/snapshot_list.hpp"
 #include "launch/mpirun/mpirun_command.hpp"

@@ -15,7 +15,7 @@
 #include "base/units.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "job/file/fingerprint.hpp"
-#include "job/file/settle_precision.hpp"
+#include "job/file/parse.hpp"
 #include "report/table.hpp"
 #include "run/run_files.hpp"
 #include "run/run_start.hpp"

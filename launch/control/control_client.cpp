@@ -13,7 +13,7 @@
 #include "base/errors.hpp"
 #include "base/process_identity.hpp"
 #include "base/this_host.hpp"
-#include "job/file/settle_precision.hpp"
+#include "job/file/parse.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
 #include "report/log_file.hpp"
 #include "run/control/unanswered_run.hpp"

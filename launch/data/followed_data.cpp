@@ -6,6 +6,7 @@
 
 #include "job/choices.hpp"
 #include "job/data_source.hpp"
+#include "job/devices/settle_device.hpp"
 #include "launch/data/source_facts.hpp"
 
 namespace gangway::launch {
@@ -84,7 +85,13 @@ FollowedData follow_data(const OpenKeys& open, const std::optional<JobSpec>& bef
 }
 
 ResolvedJob load_followed(const JobSources& sources) {
-  return load_job(sources, [](const OpenKeys& open) { return follow_data(open).overrides; });
+  ResolvedJob job =
+      load_job(sources, [](const OpenKeys& open) { return follow_data(open).overrides; });
+  if (has_open_numbers(job.spec)) {
+    (void)settle_numbers(job.spec, std::nullopt, facts_of_device(job.spec.numerics.device));
+    job.yaml = to_yaml(job.spec);
+  }
+  return job;
 }
 
 }  // namespace gangway::launch

@@ -12,7 +12,7 @@
 
 #include "job/file/parse.hpp"
 #include "job/spec.hpp"
-#include "launch/process/environment.hpp"
+#include "launch/process/gpus.hpp"
 
 namespace gangway::launch {
 
@@ -30,7 +30,8 @@ struct FollowedData {
                                        const std::optional<JobSpec>& before = std::nullopt,
                                        const std::function<int()>& count_gpus = usable_gpus);
 
-/// Loads a job as load_job does, and fills in the open keys; prints no note. @throws as load_job
+/// Loads a job as load_job does, fills in the open keys and settles precision and memory format as
+/// a new run on this host would; prints no note. @throws as load_job
 [[nodiscard]] ResolvedJob load_followed(const JobSources& sources);
 
 }  // namespace gangway::launch

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <iostream>
+#include <iterator>
+#include <numeric>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +16,7 @@
 #include "base/rank.hpp"
 #include "base/units.hpp"
 #include "job/estimate/memory_ladder.hpp"
+#include "job/file/parse.hpp"
 #include "launch/fit/expected_memory.hpp"
 #include "launch/mpirun/measured_run.hpp"
 #include "launch/process/end_requests.hpp"
@@ -130,21 +134,53 @@ std::string fit_text(const Fit& fit, const JobSpec& job, std::int64_t expected_b
                                           used, remedy(job, workers)));
 }
 
-int fit_run(const std::filesystem::path& job_file, const JobSpec& job, int workers,
+std::int64_t fitting_estimate(const Fit& fit, std::int64_t estimate) {
+  const bool is_of_gpu = fit.limit == "GPU";  // each worker has its own
+  const double own = is_of_gpu ? std::ranges::max(fit.peak_gib)
+                               : std::accumulate(fit.peak_gib.begin(), fit.peak_gib.end(), 0.0);
+  const double others = std::max(0.0, fit.most_used_gib - own);
+  const double share = (kMostOfMemory * fit.limit_gib - others) / own;
+  return static_cast<std::int64_t>(std::max(0.0, share) * static_cast<double>(estimate));
+}
+
+int fit_run(const JobSpec& asked, int workers, const FitQuestion& question,
             const Environment& environment) {
-  require_programs(job.numerics.device);
+  require_programs(asked.numerics.device);
   const EndRequests requests;
-  const TemporaryFolder folder;
-  std::cout << fmt::format("{}: {} steps in {}\n", job_file.string(), kSteps,
-                           folder.path().string())
-            << std::flush;
-  const MeasuredRun run =
-      measured_run(command_of_run(fit_job(job), folder.path(), kFitRun, workers, environment),
-                   folder.path() / "runs", kFitRun);
-  const Fit fit = fit_of(run.stats, workers, job.numerics.device);
-  const std::int64_t expected = expected_memory(job, job_file, workers).bytes;
-  std::cout << fit_text(fit, job, expected) << std::flush;
-  return static_cast<int>(fit.fits() ? ExitCode::kDone : ExitCode::kEnvironment);
+  FitLimits limits = question.limits(workers);
+  FittingJob trial{.job = asked, .workers = workers};
+  for (;;) {
+    const TemporaryFolder folder;
+    std::cout << fmt::format("{}: {} steps in {}\n", question.job_file.string(), kSteps,
+                             folder.path().string())
+              << std::flush;
+    std::vector<std::string> words =
+        command_of_run(fit_job(trial.job), folder.path(), kFitRun, trial.workers, environment);
+    words.emplace_back("--anyway");
+    const MeasuredRun run = measured_run(std::move(words), folder.path() / "runs", kFitRun);
+    const Fit fit = fit_of(run.stats, trial.workers, trial.job.numerics.device);
+    const std::int64_t expected =
+        expected_memory(trial.job, question.job_file, trial.workers).bytes;
+    std::cout << fit_text(fit, trial.job, expected) << std::flush;
+    if (fit.fits()) {
+      std::vector<std::string> changes = question.changes;
+      std::ranges::move(changed_keys(asked, trial.job), std::back_inserter(changes));
+      if (!changes.empty()) {
+        std::cout << fmt::format("gangway run {} {} -n {}\n", question.job_file.string(),
+                                 fmt::join(changes, " "), trial.workers)
+                  << std::flush;
+      }
+      return static_cast<int>(ExitCode::kDone);
+    }
+    limits.memory.bytes =
+        fitting_estimate(fit, needed_bytes(trial.job, trial.workers, limits.memory));
+    auto found = find_fitting(asked, workers, limits);
+    if (!found) {
+      return static_cast<int>(ExitCode::kEnvironment);
+    }
+    std::cout << told_changes(asked, *found) << std::endl;
+    trial = *std::move(found);
+  }
 }
 
 }  // namespace gangway::launch

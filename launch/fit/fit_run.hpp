@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// `gangway run JOB --fit`: checks that a job fits this machine's memory by running a few steps of
-// it in a temporary folder. Main thread.
+// `gangway run JOB --fit`: finds changes with which a job fits this machine's memory, by running a
+// few steps of it in a temporary folder. Main thread.
 #pragma once
 
-#include <filesystem>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/environment.hpp"
 #include "job/spec.hpp"
+#include "launch/fit/fit_to_memory.hpp"
 
 namespace gangway::launch {
 
@@ -35,9 +36,16 @@ struct Fit {
 /// @param expected_bytes  predicted for the largest worker, as `--dry-run` prints it
 [[nodiscard]] std::string fit_text(const Fit& fit, const JobSpec& job, std::int64_t expected_bytes);
 
-/// @return 0: the job fits; 6: it does not. @throws ConfigError; EnvironmentError if the steps
-/// fail, with a remedy if they ran out of memory
-[[nodiscard]] int fit_run(const std::filesystem::path& job_file, const JobSpec& job, int workers,
+/// Returns the bytes that a job may be estimated to need, so that it fits when measured.
+/// @param estimate  of the job that was measured. @pre the limit of `fit` is known
+[[nodiscard]] std::int64_t fitting_estimate(const Fit& fit, std::int64_t estimate);
+
+/// Measures the job. While it does not fit, measures the next change that does by the estimates,
+/// scaled to what was measured. Prints the command that trains the job that fits.
+/// @param asked  without open keys
+/// @return 0: a job fits; 6: none does. @throws ConfigError; EnvironmentError if the steps fail,
+/// with a remedy if they ran out of memory
+[[nodiscard]] int fit_run(const JobSpec& asked, int workers, const FitQuestion& question,
                           const Environment& environment);
 
 }  // namespace gangway::launch

@@ -28,6 +28,7 @@
 #include "launch/process/command_list.hpp"
 #include "launch/process/command_output.hpp"
 #include "launch/process/environment.hpp"
+#include "launch/process/gpus.hpp"
 #include "launch/process/temporary_folder.hpp"
 
 namespace gangway::launch {

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <system_error>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -55,26 +54,6 @@ std::filesystem::path program_folder() {
 std::filesystem::path share_folder() {
   const std::filesystem::path installed = program_folder().parent_path() / "share/gangway";
   return std::filesystem::exists(installed) ? installed : std::filesystem::path(GANGWAY_SHARE_DIR);
-}
-
-int num_gpus() {
-  // Asks NVIDIA's driver: CUDA_VISIBLE_DEVICES, control groups and MIG limit the devices.
-  static const int kCount = [] {
-    void* const driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (driver == nullptr) {
-      return 0;
-    }
-    const auto init = reinterpret_cast<int (*)(unsigned)>(::dlsym(driver, "cuInit"));
-    const auto ask = reinterpret_cast<int (*)(int*)>(::dlsym(driver, "cuDeviceGetCount"));
-    int count = 0;
-    const bool is_known = init != nullptr && ask != nullptr && init(0) == 0 && ask(&count) == 0;
-    return is_known ? count : 0;
-  }();
-  return kCount;
-}
-
-int usable_gpus() {
-  return std::filesystem::exists(program_folder() / "gangway-worker-cuda") ? num_gpus() : 0;
 }
 
 void require_programs(DeviceKind device) {

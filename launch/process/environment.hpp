@@ -31,11 +31,6 @@ void let_root_use_mpirun();
 /// checkout that they were built from.
 [[nodiscard]] std::filesystem::path share_folder();
 
-/// Returns the number of GPUs that this process may use, from NVIDIA's driver; queried once.
-[[nodiscard]] int num_gpus();
-/// Like num_gpus(), but 0 if this build has no program for GPUs.
-[[nodiscard]] int usable_gpus();
-
 /// Checks that the programs of the coordinator and of workers on such devices exist. Under
 /// --enable-recovery mpirun does not report a rank that cannot start, and the other ranks would
 /// wait for it. @throws EnvironmentError if a program is missing

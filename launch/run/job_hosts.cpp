@@ -11,6 +11,7 @@
 #include "base/this_host.hpp"
 #include "launch/mpirun/slurm_allocation.hpp"
 #include "launch/process/environment.hpp"
+#include "launch/process/gpus.hpp"
 
 namespace gangway::launch {
 namespace {

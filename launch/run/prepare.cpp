@@ -3,16 +3,18 @@
 
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
 #include "checkpoint/format/weights_file.hpp"
+#include "job/devices/settle_device.hpp"
 #include "job/estimate/dry_run.hpp"
-#include "job/file/settle_precision.hpp"
 #include "job/rules/rules.hpp"
 #include "job/run_name.hpp"
 #include "launch/data/followed_data.hpp"
@@ -20,6 +22,7 @@
 #include "launch/mpirun/host_check.hpp"
 #include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
+#include "launch/process/gpus.hpp"
 #include "launch/run/own_networks.hpp"
 #include "plan/ranking/make_plan.hpp"
 #include "run/run_directory.hpp"
@@ -156,6 +159,37 @@ void require_traceable(const std::string& trace, const JobSpec& job) {
   }
 }
 
+/// Makes the changes of fit_to_memory, and prints them. @pre the workers are on this host
+/// @throws EnvironmentError if a run would begin whose memory is known to lack
+void fit_memory(const RunOptions& asked, const Environment& environment, Prepared& prepared) {
+  JobSpec& job = prepared.job;
+  prepared.fit = {.job_file = asked.job_file,
+                  .memory = known_memory(job.numerics.device, prepared.device, environment),
+                  .given = prepared.read.given,
+                  .typed_workers = asked.workers,
+                  .is_asked = asked.fit};
+  if (job.layout.cuda_graph == GraphChoice::kAuto) {
+    prepared.fit.given.erase("numerics.cuda_graph");
+  }
+  const JobSpec settled = settled_job(asked, prepared);
+  const FitAnswer answer = fit_to_memory(settled, prepared.where.workers, prepared.fit);
+  if (!answer.found) {
+    if (!answer.line.empty() && !asked.fit && !asked.dry_run) {
+      throw EnvironmentError(answer.line);
+    }
+    say(answer.line.empty() ? "" : "warn  " + answer.line);
+    return;
+  }
+  say("warn  " + answer.line);
+  std::set<std::string> paths;
+  prepared.fit.changes = changed_keys(settled, answer.found->job);
+  for (const std::string& key : prepared.fit.changes) {
+    paths.insert(key.substr(0, key.find('=')));
+  }
+  job = with_keys_of(job, answer.found->job, paths);
+  prepared.where.workers = answer.found->workers;
+}
+
 }  // namespace
 
 void require_initial_weights(const JobSpec& spec) {
@@ -177,6 +211,21 @@ std::optional<JobSpec> job_before(const RunOptions& options) {
   return run && options.resume != "never" ? job_in(*run / kJobFile) : std::nullopt;
 }
 
+JobSpec settled_job(const RunOptions& asked, const Prepared& prepared,
+                    std::vector<std::string>* lines) {
+  JobSpec job = prepared.job;
+  std::vector<std::string> said;
+  if (has_open_numbers(job)) {  // else the run's job need not be read
+    said = settle_numbers(job, job_before(asked), prepared.device);
+  }
+  std::ranges::move(settle_layout(job, prepared.where.workers, prepared.device),
+                    std::back_inserter(said));
+  if (lines != nullptr) {
+    *lines = std::move(said);
+  }
+  return job;
+}
+
 ResolvedJob read_again(const RunOptions& asked, const ResolvedJob& before,
                        const Environment& environment) {
   return load_job(sources_of(asked, environment),
@@ -195,6 +244,10 @@ Prepared prepare(const RunOptions& asked, const Environment& environment) {
   say(prepared.where.found);
   require_workers(job, prepared.where.workers);
   inspect_own_networks(job);
+  prepared.device = facts_of_device(job.numerics.device);
+  if (prepared.where.hosts.empty() && !asked.anyway) {
+    fit_memory(asked, environment, prepared);
+  }
   require_style_picture(job);
   if (prepared.where.hosts.empty()) {  // other hosts may have other data, and this host none
     DataFacts facts = require_data(job, environment, say);

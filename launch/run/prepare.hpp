@@ -7,6 +7,7 @@
 #include <string>
 
 #include "job/file/parse.hpp"
+#include "launch/fit/fit_to_memory.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/run/job_hosts.hpp"
 #include "launch/run/run_options.hpp"
@@ -17,6 +18,8 @@ struct Prepared {
   ResolvedJob read;  ///< as all sources say; its spec lacks hosts that its layout names
   JobSpec job;       ///< to train: `read.spec` on `where`, planned if a plan was requested
   JobHosts where;
+  DeviceFacts device = {};  ///< of the workers
+  FitQuestion fit = {};     ///< about the memory of this host; bytes 0: workers are on other hosts
   /// Description of the data; empty if workers on other hosts may have other data.
   std::string data = {};
 };
@@ -31,6 +34,11 @@ struct Prepared {
 /// @throws ConfigError naming the key of a file that is missing, damaged, not float32, or has
 /// another number of parameters than the job's network
 void require_initial_weights(const JobSpec& spec);
+
+/// Returns `prepared.job` with its auto keys settled as the coordinator will settle them.
+/// @param lines  receives a line for each, if not null
+[[nodiscard]] JobSpec settled_job(const RunOptions& asked, const Prepared& prepared,
+                                  std::vector<std::string>* lines = nullptr);
 
 /// Reads the job's files again; keeps the earlier values of open keys.
 [[nodiscard]] ResolvedJob read_again(const RunOptions& asked, const ResolvedJob& before,

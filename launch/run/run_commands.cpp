@@ -64,9 +64,13 @@ void add_run_command(CLI::App& app, CommandLine& line) {
          "(docs/planning.md)")
       ->type_name("PROFILE.json");
   run->add_flag("--verbose", options->verbose, "Print mpirun's command");
-  run->add_flag("--fit", options->fit,
-                "Measure in a few steps how much memory the job needs on this machine, say whether "
-                "it fits, and end (docs/memory.md)");
+  run->add_flag(
+      "--fit", options->fit,
+      "Find activation checkpointing, stages or micro-batches with which the job fits this "
+      "machine's memory, measure a few steps, and end; with --dry-run by estimates alone "
+      "(docs/memory.md)");
+  run->add_flag("--anyway", options->anyway,
+                "Train even if the job is estimated to need more memory than there is");
   run->footer(
       "Examples:\n"
       "  gangway run examples/fashion-mnist.yaml\n"

@@ -17,9 +17,9 @@
 #include "base/system/output_check.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "job/devices/settle_device.hpp"
 #include "job/estimate/dry_run.hpp"
 #include "job/file/fingerprint.hpp"
-#include "job/file/settle_precision.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
 #include "launch/checkpoints/snapshot_commands.hpp"
 #include "launch/fit/expected_memory.hpp"
@@ -113,15 +113,16 @@ void tell_notes(const std::vector<std::string>& notes) {
   }
 }
 
-int dry_run(const RunOptions& options, Prepared prepared) {
+int dry_run(const RunOptions& options, const Prepared& prepared) {
   require_initial_weights(prepared.job);
   tell_notes(prepared.read.notes);
-  if (const std::string line = settle_precision(prepared.job, job_before(options)); !line.empty()) {
+  std::vector<std::string> settled;
+  const JobSpec job = settled_job(options, prepared, &settled);
+  for (const std::string& line : settled) {
     std::cout << line << '\n';
   }
   const int workers = prepared.where.workers;
-  std::cout << describe_dry_run(prepared.job, workers,
-                                expected_memory(prepared.job, options.job_file, workers).rows)
+  std::cout << describe_dry_run(job, workers, expected_memory(job, options.job_file, workers).rows)
             << (prepared.data.empty() ? "" : "Data: " + prepared.data + "\n") << std::flush;
   return static_cast<int>(ExitCode::kDone);
 }
@@ -152,22 +153,24 @@ int run_job(const RunOptions& asked, const Environment& environment,
         "workers as one host is to have");
   }
   Prepared prepared = prepare(asked, environment);
-  if (asked.fit) {
-    return fit_run(asked.job_file, prepared.job, prepared.where.workers, environment);
-  }
   if (asked.dry_run) {
-    return dry_run(asked, std::move(prepared));
+    return dry_run(asked, prepared);
+  }
+  if (asked.fit) {
+    return fit_run(settled_job(asked, prepared), prepared.where.workers, prepared.fit, environment);
   }
   const fs::path run = claim_run(asked, prepared);
   let_root_use_mpirun();
   (void)reap_message_segments();
   tell_notes(prepared.read.notes);
   JobSpec job = prepared.job;
-  Starts starts(asked, environment, typed, std::move(prepared), run);
+  RunOptions started = asked;
+  started.device = prepared.device;
+  Starts starts(std::move(started), environment, typed, std::move(prepared), run);
   const int code = Restarter(starts, run, job.layout.restarts).supervise_all();
-  // The coordinator has chosen the open precisions and written them to the run's job.
-  if (has_open_precision(job)) {
-    (void)settle_precision(job, job_in(run / kJobFile));
+  // The coordinator has settled the open keys and written them to the run's job.
+  if (has_open_numbers(job)) {
+    (void)settle_numbers(job, job_in(run / kJobFile), asked.device);
   }
   settle_snapshots(run, job_fingerprint(job), code);
   forget_lost_output();

@@ -19,6 +19,7 @@
 #include "job/file/parse.hpp"
 #include "launch/data/followed_data.hpp"
 #include "launch/mpirun/host_check.hpp"
+#include "launch/process/gpus.hpp"
 #include "run/liveness/connection.hpp"
 #include "run/tether.hpp"
 #include "run/tether_protocol.hpp"
@@ -147,6 +148,7 @@ void train(const Environment& environment, RankOptions options) {
   choose_message_paths();
   if (rank == Rank(0) && options.request.empty()) {
     std::ranges::move(followed_overrides(sources), std::back_inserter(asked.overrides));
+    asked.device = facts_of_device(wants_gpu(sources, {}) ? DeviceKind::kCuda : DeviceKind::kCpu);
     become("gangway-coordinator", {to_json(asked), tether});
   }
   if (rank == Rank(0)) {

@@ -11,9 +11,10 @@
 #include <fmt/ranges.h>
 
 #include "base/errors.hpp"
+#include "base/text/quantities.hpp"
 #include "base/text/suggestion.hpp"
+#include "job/devices/device_facts.hpp"
 #include "job/schema/yaml_tree.hpp"
-#include "plan/machines/quantities.hpp"
 
 namespace gangway::plan {
 namespace {
@@ -159,40 +160,20 @@ class ClusterReader {
     }
   }
 
-  struct DeviceFacts {
-    double speed = 1.0;
-    std::int64_t memory_bytes = 0;
-    std::optional<double> launch_seconds;
-  };
-
   /// Returns the facts about the kind of device that `device` names.
   DeviceFacts device_in(const YamlNode& from) {
     const YamlNode* device = find(from, "device");
     if (device == nullptr) {
       return {};
     }
-    std::vector<std::string> names;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(devices_, ignored)) {
-      names.push_back(entry.path().stem().string());
-    }
-    std::ranges::sort(names);
+    const std::vector<std::string> names = device_kinds(devices_);
     if (std::ranges::find(names, device->text) == names.end()) {
       complain(device->at, fmt::format("device: nothing is known of '{}'; there are {}, or say "
                                        "speed and memory yourself",
                                        device->text, fmt::join(names, ", ")));
       return {};
     }
-    std::ifstream in(devices_ / (device->text + ".yaml"));
-    std::stringstream text;
-    text << in.rdbuf();
-    const YamlNode facts = read_yaml(text.str()).root;
-    require_keys(facts, "a device", {"speed", "memory", "launch"});
-    DeviceFacts known;
-    known.speed = value_of(facts, "speed", known.speed, parse_positive, "a number above 0");
-    known.memory_bytes = value_of(facts, "memory", known.memory_bytes, parse_bytes, "as 80GiB");
-    known.launch_seconds = value_of(facts, "launch", kLaunchSeconds, parse_seconds, "as 4.5us");
-    return known;
+    return read_device(devices_, device->text);
   }
 
   std::vector<double> speeds_in(const YamlNode& from, int devices, double usual) {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "plan/machines/quantities.hpp"
+#include "base/text/quantities.hpp"
 
 namespace gangway::plan {
 namespace {

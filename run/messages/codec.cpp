@@ -37,9 +37,9 @@ auto fields_of(T& it) {
   } else if constexpr (std::is_same_v<Plain, TraceSteps>) {
     return std::tie(it.begin, it.end, it.detail.shapes, it.detail.memory, it.detail.kernels);
   } else if constexpr (std::is_same_v<Plain, Layout>) {
-    return std::tie(it.list(), it.transport, it.overlap, it.buckets, it.schedule, it.in_flight,
-                    it.timeout_seconds, it.check_steps, it.audit, it.recompute, it.balance,
-                    it.cuda_graph, it.mixed_processors, it.python);
+    return std::tie(it.list(), it.transport, it.overlap, it.buckets, it.nccl_ctas, it.schedule,
+                    it.in_flight, it.timeout_seconds, it.check_steps, it.audit, it.recompute,
+                    it.balance, it.cuda_graph, it.mixed_processors, it.python);
   } else {
     return Plain::fields(it);
   }

@@ -34,6 +34,12 @@ TEST(StartRequest, IsReadAsItWasWritten) {
                              .is_again = true,
                              .replay = "runs/b",
                              .lifeline_port = 65535,
+                             .device = {.name = "h100",
+                                        .precision = Precision::kBf16,
+                                        .contiguous = {Precision::kFp32, Precision::kTf32},
+                                        .cuda_graph = GraphChoice::kOn,
+                                        .nccl_ctas = 16,
+                                        .bucket_bytes = 4 << 20},
                              .bar_columns = 80,
                              .start_deadline = 0.5};
   EXPECT_EQ(read_request(folder.write(std::string(kRequestFile), to_json(request))), request);

@@ -7,7 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
-#include "plan/machines/quantities.hpp"
+#include "base/text/quantities.hpp"
+#include "job/devices/device_facts.hpp"
 #include "plan/machines/what_if.hpp"
 
 namespace gangway::plan {
@@ -55,11 +56,11 @@ TEST(Cluster, TakesFromAKindOfDeviceWhatANodeDoesNotSay) {
 }
 
 TEST(Cluster, ReadsEveryKindOfDevice) {
-  for (const auto& file : std::filesystem::directory_iterator(GANGWAY_DEVICES)) {
-    const Cluster cluster = parse_cluster(
-        "nodes:\n  - {device: " + file.path().stem().string() + "}\n", "c.yaml", GANGWAY_DEVICES);
-    EXPECT_GT(cluster.nodes.front().speeds.front(), 1.0) << file.path();
-    EXPECT_GT(cluster.nodes.front().memory_bytes, 0) << file.path();
+  for (const std::string& kind : device_kinds(GANGWAY_DEVICES)) {
+    const Cluster cluster =
+        parse_cluster("nodes:\n  - {device: " + kind + "}\n", "c.yaml", GANGWAY_DEVICES);
+    EXPECT_GT(cluster.nodes.front().speeds.front(), 1.0) << kind;
+    EXPECT_GT(cluster.nodes.front().memory_bytes, 0) << kind;
   }
 }
 

@@ -159,7 +159,10 @@ PerNetwork<CudaDevice::Sessions> CudaDevice::begin_sessions(const ExchangeSetup&
       groups[key(network)] = nullptr;
     }
   }
-  const Meeting meeting{.world = setup.transport, .lane = setup.lane, .timeout = setup.timeout};
+  Meeting meeting{.world = setup.transport, .lane = setup.lane, .timeout = setup.timeout};
+  if (execution_.nccl_ctas > 0) {
+    meeting.max_ctas = execution_.nccl_ctas;
+  }
   const auto begin = [&](const std::vector<int>& workers) {
     comm::NcclSession& session = begin_session(meeting, workers);
     if (!setup.by_network.empty()) {

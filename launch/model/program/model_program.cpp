@@ -18,6 +18,7 @@
 #include "launch/model/feature_network.hpp"
 #include "launch/model/follow_scores.hpp"
 #include "launch/process/environment.hpp"
+#include "launch/process/gpus.hpp"
 #include "launch/process/positive_number.hpp"
 #include "python/open/python_library.hpp"
 

@@ -126,6 +126,8 @@ TEST(Parse, GivesGpusInFp32ContiguousImagesUnlessToldOtherwise) {
   EXPECT_EQ(format({"numerics.device=cuda", "numerics.precision=tf32"}), kChannelsLast);
   EXPECT_EQ(format({"numerics.device=cuda", "numerics.precision={discriminator: bf16}"}),
             kChannelsLast);
+  EXPECT_EQ(format({"numerics.device=cuda", "numerics.precision=auto"}), kAuto);
+  EXPECT_EQ(format({"numerics.precision=auto"}), kChannelsLast);
 }
 
 TEST(Parse, SettlesNormalization) {

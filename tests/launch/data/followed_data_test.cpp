@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "job/devices/settle_device.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
 #include "job/file/settle_places.hpp"
@@ -107,6 +108,16 @@ TEST_F(FollowedDataTest, SettlesTheDevice) {
       load_job({.file = {}, .text = std::nullopt, .overrides = {}, .environment = {}}).spec;
   const FollowedData again = follow(asked, before, [] { return 2; });
   EXPECT_THAT(again.overrides, ElementsAre("numerics.device=cpu")) << "as when it was begun";
+}
+
+TEST_F(FollowedDataTest, SettlesPrecisionAndMemoryFormatForCommandsThatReadAJob) {
+  const ResolvedJob job =
+      load_followed({.text = "numerics: {precision: auto, memory_format: auto}\n",
+                     .overrides = {},
+                     .environment = {}});
+  EXPECT_FALSE(has_open_numbers(job.spec));
+  EXPECT_EQ(job.yaml, to_yaml(job.spec));
+  EXPECT_EQ(job.spec.numerics.memory_format, MemoryFormat::kChannelsLast);
 }
 
 }  // namespace

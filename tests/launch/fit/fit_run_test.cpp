@@ -79,6 +79,15 @@ TEST(Fit, OfAGpuLooksAtTheWorkerThatHasHadMost) {
             HasSubstr("no bit changes with layout.stages=2 and 4 workers; numbers do with ")));
 }
 
+TEST(Fit, ScalesTheEstimateToWhatWasMeasured) {
+  Fit fit = fit_of(kOfTwo, 2, DeviceKind::kCpu);
+  fit.limit_gib = 5.0;  // 6.25 in use, of which 2.5 by other programs
+  ASSERT_FALSE(fit.fits());
+  EXPECT_EQ(fitting_estimate(fit, 3750), 2000) << "4.5 less 2.5, of 3.75 that needed 3750";
+  fit.limit_gib = 2.0;
+  EXPECT_EQ(fitting_estimate(fit, 3750), 0) << "other programs leave nothing";
+}
+
 TEST(Fit, OfVeryManyWorkersSupposesThatAllAreAsTheOneThatHasHadMost) {
   const Fit fit = fit_of(
       "{\"memory_used_gib\": 50.0, \"memory_limit_gib\": 100.0, \"memory_limit\": \"host\", "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parses the quantities of cluster files, with their units. Each function returns nullopt for any
+// Parses quantities with their units, as in cluster files. Each function returns nullopt for any
 // other text. Pure.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace gangway::plan {
+namespace gangway {
 
 /// "8": an integer, at least 1.
 [[nodiscard]] std::optional<int> parse_count(const std::string& text);
@@ -23,4 +23,4 @@ namespace gangway::plan {
 [[nodiscard]] std::optional<double> parse_rate(const std::string& text);
 [[nodiscard]] std::optional<bool> parse_flag(const std::string& text);
 
-}  // namespace gangway::plan
+}  // namespace gangway

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "plan/machines/quantities.hpp"
+#include "base/text/quantities.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 
 #include "base/text/parse_number.hpp"
 
-namespace gangway::plan {
+namespace gangway {
 namespace {
 
 using Unit = std::pair<std::string_view, double>;
@@ -88,4 +88,4 @@ std::optional<bool> parse_flag(const std::string& text) {
                            : std::nullopt;
 }
 
-}  // namespace gangway::plan
+}  // namespace gangway

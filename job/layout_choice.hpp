@@ -59,7 +59,7 @@ struct NetworkPlacement {
 struct Execution {
   TransportKind transport = TransportKind::kAuto;
   Overlap overlap = Overlap::kAcross;
-  int buckets = 0;    ///< of each network; 0: as suits the device
+  int buckets = 0;                          ///< of each network; 0: as suits the device
   StageOrder schedule = StageOrder::kFill;  ///< of networks that are cut
   /// Most micro-batches whose data for backward a worker keeps; 0: as the schedule needs.
   int in_flight = 0;

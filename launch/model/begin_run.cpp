@@ -66,6 +66,16 @@ class FirstState {
     add_updates(own + "_optimizer/updates");
   }
 
+  /// Adds a network's count of updates.
+  void add_updates(const std::string& name) {
+    at::Tensor updates = at::zeros({1}, at::kLong);
+    const checkpoint::TensorRecord* const found = file_.find(name);
+    if (found != nullptr && found->bytes.size() == sizeof(std::int64_t)) {
+      std::memcpy(updates.mutable_data_ptr(), found->bytes.data(), sizeof(std::int64_t));
+    }
+    tensors_.emplace_back(name, std::move(updates));
+  }
+
   /// @throws CheckpointError if the file has a tensor that is not of the run's state
   void require_all_taken() const {
     std::set<std::string_view> names;
@@ -124,15 +134,6 @@ class FirstState {
     }
   }
 
-  void add_updates(const std::string& name) {
-    at::Tensor updates = at::zeros({1}, at::kLong);
-    const checkpoint::TensorRecord* const found = file_.find(name);
-    if (found != nullptr && found->bytes.size() == sizeof(std::int64_t)) {
-      std::memcpy(updates.mutable_data_ptr(), found->bytes.data(), sizeof(std::int64_t));
-    }
-    tensors_.emplace_back(name, std::move(updates));
-  }
-
   checkpoint::SafetensorsFile file_;
   std::vector<std::pair<std::string, at::Tensor>> tensors_;
 };
@@ -141,10 +142,14 @@ class FirstState {
 void add_pools(const JobSpec& job, FirstState& state) {
   std::vector<std::int64_t> shape = example_shape(job.model);
   shape.insert(shape.begin(), job.training.translation.pool);
-  for (const std::string& name : pipeline::pools_of(gan::phases_of(job, TORCH_VERSION))) {
+  const std::vector<std::string> names = pipeline::pools_of(gan::phases_of(job, TORCH_VERSION));
+  for (const std::string& name : names) {
     for (int microbatch = 0; microbatch < job.training.microbatches; ++microbatch) {
       state.add(fmt::format("image_pools/{}/{}", microbatch, name), at::zeros(shape));
     }
+  }
+  if (!names.empty()) {
+    state.add_updates("image_pools_optimizer/updates");
   }
 }
 

@@ -188,6 +188,7 @@ class Imports(unittest.TestCase):
             with torch.no_grad():
                 torch.testing.assert_close(torch.jit.load(f"{name}.pt")(pictures), network.model(pictures), rtol=0, atol=1e-5)
         subprocess.run([program, "checkpoints", "verify", run], check=True, stdout=subprocess.DEVNULL)
+        self.assertLess({"image_pools/0/fake_b", "image_pools_optimizer/updates"}, set(open_run(run).checkpoint().names))
 
     def test_an_average_alone_stands_for_the_weights(self):
         save_file(stylegan2_generator(), "G_ema.safetensors")

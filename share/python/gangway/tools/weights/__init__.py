@@ -20,6 +20,8 @@ NAMES = {"G": "generator", "D": "discriminator", "G_A": "generator_ab", "G_B": "
 GOES_ON = {"stylegan2": {"generator.ema_rampup": "none", "training.augment.kimg": 100}, "biggan": {"generator.ema_start_kimg": 0},
            "r3gan": {"training.burn_in_kimg": 0.001}}
 
+SOURCES = {"cyclegan-maps": "unpaired", "pix2pix-facades": "pairs"}
+
 
 def _recognised(part: Part) -> tuple[str, Network]:
     """Returns the network, and its role: of its file, else by its tensors."""
@@ -107,4 +109,4 @@ def command(words: list[str]) -> None:
     for note in notes:
         say(f"note   {note}")
     say(f"next   {typed('sample', str(line.output))}; to train on: {typed('run', f'{line.output}/job.yaml', '--resume', str(line.output))} "
-        "--run NAME data.source=images:FOLDER")
+        f"--run NAME data.source={SOURCES.get(recipe, 'images')}:FOLDER")

@@ -46,7 +46,7 @@ bool is_plain(const at::Tensor& x) {
   constexpr c10::DispatchKeySet kPlain{c10::DispatchKey::CPU, c10::DispatchKey::ADInplaceOrView,
                                        c10::DispatchKey::AutogradCPU,
                                        c10::DispatchKey::AutocastCPU};
-  return x.defined() && (x.key_set() - kPlain).empty() && !x._fw_grad(/*level=*/0).defined();
+  return x.defined() && (x.key_set() | kPlain) == kPlain && !x._fw_grad(/*level=*/0).defined();
 }
 
 bool is_plain_or_none(const std::optional<at::Tensor>& x) {

@@ -328,8 +328,8 @@ void NetworkState::with_leaf_in_place(const std::function<void()>& body) {
 }
 
 void NetworkState::add_kept_gradients() {
-  if (!keeps_gradients_) {
-    return;
+  if (!keeps_gradients_ || leaf_ == nullptr) {
+    return;  // a phase's backward may begin in a network that the phase does not train
   }
   const at::NoGradGuard no_grad;
   const std::vector<at::Tensor>& views = leaves_.at(leaf_).gradients;

@@ -59,11 +59,11 @@ struct NetworkPlacement {
 struct Execution {
   TransportKind transport = TransportKind::kAuto;
   Overlap overlap = Overlap::kAcross;
-  int buckets = 0;    ///< of each network; 0: as suits the device
-  int nccl_ctas = 0;  ///< most thread blocks (CTAs) of NCCL's kernels; 0: as suits the device
+  int buckets = 0;                          ///< of each network; 0: as suits the device
   StageOrder schedule = StageOrder::kFill;  ///< of networks that are cut
   /// Most micro-batches whose data for backward a worker keeps; 0: as the schedule needs.
   int in_flight = 0;
+  int nccl_ctas = 0;  ///< most thread blocks (CTAs) of NCCL's kernels; 0: as suits the device
   double timeout_seconds = 60.0;  ///< deadline of every wait on a peer
   int check_steps = 100;          ///< steps between comparisons of the replicas' weights; 0: none
   bool audit = false;  ///< whether workers recompute random slices of each other's updates then

@@ -120,4 +120,15 @@ MemoryLimit narrowest_limit(const std::vector<fs::path>& groups, const fs::path&
   return narrowest;
 }
 
+MemoryLimit smallest_limit(const std::vector<fs::path>& groups, const fs::path& meminfo) {
+  MemoryLimit smallest = limit_of_host(meminfo);
+  for (const fs::path& group : groups) {
+    MemoryLimit own = limit_of(group);
+    if (own.limit_bytes > 0 && own.limit_bytes < smallest.limit_bytes) {
+      smallest = std::move(own);
+    }
+  }
+  return smallest;
+}
+
 }  // namespace gangway

@@ -42,5 +42,8 @@ struct MemoryLimit {
 /// @param meminfo  /proc/meminfo
 [[nodiscard]] MemoryLimit narrowest_limit(const std::vector<std::filesystem::path>& groups,
                                           const std::filesystem::path& meminfo);
+/// Returns the limit, of the host or of a group, with the fewest bytes.
+[[nodiscard]] MemoryLimit smallest_limit(const std::vector<std::filesystem::path>& groups,
+                                         const std::filesystem::path& meminfo);
 
 }  // namespace gangway

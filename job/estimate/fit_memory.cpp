@@ -15,6 +15,9 @@ namespace {
 
 using Candidate = std::pair<JobSpec, int>;  // with its workers
 
+/// Pages of LibTorch's libraries, once they are loaded. A host has them once for all workers.
+constexpr std::int64_t kLibraryBytes = 111LL << 20U;
+
 /// Returns `candidates`, and behind them those that `change` changes.
 template <typename Change>
 std::vector<Candidate> and_with(std::vector<Candidate> candidates, const Change& change) {
@@ -92,8 +95,10 @@ std::int64_t needed_bytes(const JobSpec& job, int workers, const DeviceMemory& m
     sum += worker.total_bytes();
     most = std::max(most, worker.total_bytes());
   }
-  const int sharing = memory.gpus > 0 ? (workers + memory.gpus - 1) / memory.gpus : 0;
-  return memory.gpus > 0 ? sharing * most : sum;
+  if (memory.gpus > 0) {
+    return (workers + memory.gpus - 1) / memory.gpus * most;
+  }
+  return sum - (workers - 1) * kLibraryBytes;
 }
 
 std::optional<FittingJob> find_fitting(const JobSpec& job, int workers, const FitLimits& limits) {

@@ -86,8 +86,8 @@ ResolvedJob load_job(const JobSources& sources, const FillIn& fill_in) {
           .named_hosts = std::move(settled.named_hosts),
           .filled_in = std::move(filled_in),
           .typed = std::move(typed),
-          .given = std::move(given),
-          .notes = notes_of(settled.left_out, sources.file)};
+          .notes = notes_of(settled.left_out, sources.file),
+          .given = std::move(given)};
 }
 
 JobSpec parse_job(std::string_view text, const std::string& name, const std::filesystem::path& run,

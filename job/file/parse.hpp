@@ -30,9 +30,9 @@ struct ResolvedJob {
   std::vector<NamedHosts> named_hosts = {};
   std::vector<std::string> filled_in = {};  ///< overrides from FillIn
   std::set<std::string> typed = {};         ///< keys of the command line, by path
-  std::set<std::string> given = {};         ///< keys of any place, by path
   /// For people, a line each: values of earlier places that later places made useless.
   std::vector<std::string> notes = {};
+  std::set<std::string> given = {};  ///< keys of any place, by path
 };
 
 /// Returns overrides for a job's open keys: "model.channels=3". Called once, before the checks.

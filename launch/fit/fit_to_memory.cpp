@@ -46,7 +46,7 @@ KnownMemory known_memory(DeviceKind kind, const DeviceFacts& facts,
   // As the workers read it (worker/worker_program.cpp).
   const auto mount = find_variable(environment, "GANGWAY_CONTROL_GROUPS").value_or(kControlGroups);
   const MemoryLimit limit =
-      narrowest_limit(control_groups(mount, own_groups(), "memory"), "/proc/meminfo");
+      smallest_limit(control_groups(mount, own_groups(), "memory"), "/proc/meminfo");
   memory.of = limit.of;
   memory.bytes = static_cast<std::int64_t>(limit.limit_bytes);
   return memory;

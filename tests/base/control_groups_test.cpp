@@ -54,6 +54,9 @@ TEST(ControlGroups, LimitMemoryWhereThatIsNarrowerThanTheHost) {
   EXPECT_EQ(limit.limit_bytes, 1000U);
   folder.write("memory.current", "300\n");
   EXPECT_EQ(narrowest_limit(groups, meminfo).of, "host") << "less than it has is used";
+  EXPECT_EQ(smallest_limit(groups, meminfo).limit_bytes, 1000U) << "whatever is used";
+  folder.write("memory.max", "2000000\n");
+  EXPECT_EQ(smallest_limit(groups, meminfo).of, "host");
 }
 
 TEST(ControlGroups, OfTheFirstVersionLimitMemoryToo) {

@@ -154,10 +154,9 @@ int fit_run(const JobSpec& asked, int workers, const FitQuestion& question,
     std::cout << fmt::format("{}: {} steps in {}\n", question.job_file.string(), kSteps,
                              folder.path().string())
               << std::flush;
-    std::vector<std::string> words =
-        command_of_run(fit_job(trial.job), folder.path(), kFitRun, trial.workers, environment);
-    words.emplace_back("--anyway");
-    const MeasuredRun run = measured_run(std::move(words), folder.path() / "runs", kFitRun);
+    const MeasuredRun run = measured_run(
+        command_of_run(fit_job(trial.job), folder.path(), kFitRun, trial.workers, environment),
+        folder.path() / "runs", kFitRun);
     const Fit fit = fit_of(run.stats, trial.workers, trial.job.numerics.device);
     const std::int64_t expected =
         expected_memory(trial.job, question.job_file, trial.workers).bytes;

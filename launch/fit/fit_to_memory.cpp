@@ -90,8 +90,7 @@ FitAnswer fit_to_memory(const JobSpec& settled, int workers, const FitQuestion& 
           ? fmt::format("nor do more micro-batches; numbers change with {} (docs/memory.md)",
                         inexact.empty() ? "a smaller model"
                                         : fmt::format("{}", fmt::join(inexact, ", or ")))
-          : "--fit finds micro-batches that fit, which make it another job, and --anyway starts it "
-            "as it is (docs/memory.md)");
+          : "--fit finds micro-batches that fit, which make it another job (docs/memory.md)");
   return answer;
 }
 

@@ -159,8 +159,8 @@ void require_traceable(const std::string& trace, const JobSpec& job) {
   }
 }
 
-/// Makes the changes of fit_to_memory, and prints them. @pre the workers are on this host
-/// @throws EnvironmentError if a run would begin whose memory is known to lack
+/// Makes the changes of fit_to_memory, and prints them; if none fits, prints that. An estimate may
+/// be too high, so it refuses no job. @pre the workers are on this host
 void fit_memory(const RunOptions& asked, const Environment& environment, Prepared& prepared) {
   JobSpec& job = prepared.job;
   prepared.fit = {.job_file = asked.job_file,
@@ -174,9 +174,6 @@ void fit_memory(const RunOptions& asked, const Environment& environment, Prepare
   const JobSpec settled = settled_job(asked, prepared);
   const FitAnswer answer = fit_to_memory(settled, prepared.where.workers, prepared.fit);
   if (!answer.found) {
-    if (!answer.line.empty() && !asked.fit && !asked.dry_run) {
-      throw EnvironmentError(answer.line);
-    }
     say(answer.line.empty() ? "" : "warn  " + answer.line);
     return;
   }
@@ -245,7 +242,7 @@ Prepared prepare(const RunOptions& asked, const Environment& environment) {
   require_workers(job, prepared.where.workers);
   inspect_own_networks(job);
   prepared.device = facts_of_device(job.numerics.device);
-  if (prepared.where.hosts.empty() && !asked.anyway) {
+  if (prepared.where.hosts.empty()) {
     fit_memory(asked, environment, prepared);
   }
   require_style_picture(job);

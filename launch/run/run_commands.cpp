@@ -69,8 +69,6 @@ void add_run_command(CLI::App& app, CommandLine& line) {
       "Find activation checkpointing, stages or micro-batches with which the job fits this "
       "machine's memory, measure a few steps, and end; with --dry-run by estimates alone "
       "(docs/memory.md)");
-  run->add_flag("--anyway", options->anyway,
-                "Train even if the job is estimated to need more memory than there is");
   run->footer(
       "Examples:\n"
       "  gangway run examples/fashion-mnist.yaml\n"

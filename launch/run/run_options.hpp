@@ -16,7 +16,6 @@ struct RunOptions : StartRequest {
   std::string profile;            ///< profile whose plan gives the layout; empty: as the job says
   bool dry_run = false;
   bool fit = false;      ///< finds changes that fit the memory, and measures a few steps
-  bool anyway = false;   ///< trains even if the memory is estimated to lack
   bool verbose = false;  ///< prints mpirun's command
 };
 

@@ -35,7 +35,8 @@ ReapedMessageSegments reap_message_segments(
     std::chrono::seconds age = kMessageSegmentAge);
 
 /// Returns Open MPI's number of a job: JOB in the names of its segments. 0: another launcher.
-/// @param name  PMIX_NAMESPACE of the job's ranks: the number in Open MPI 4, "prterun-HOST-PID@1" in 5
+/// @param name  PMIX_NAMESPACE of the job's ranks: the number in Open MPI 4, "prterun-HOST-PID@1"
+/// in 5
 std::uint32_t message_job(std::string_view name);
 
 /// Removes the segments of one job of this user. @pre the job's processes on this host are dead

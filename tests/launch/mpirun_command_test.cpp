@@ -33,7 +33,8 @@ TEST(MpirunCommand, StartsOneRankMoreThanWorkersAndKeepsTheOthersAliveAfterALoss
   EXPECT_EQ(
       shell_line(words),
       "mpirun --enable-recovery -n 3 --oversubscribe --bind-to none --mca pml ob1 --mca shmem mmap "
-      "--mca btl_tcp_disable_family 6 --mca btl self,vader,tcp --mca odls_base_sigkill_timeout 2 --mca mpi_ft_enable 1 "
+      "--mca btl_tcp_disable_family 6 --mca btl self,vader,tcp --mca odls_base_sigkill_timeout 2 "
+      "--mca mpi_ft_enable 1 "
       "--mca state_base_error_non_zero_exit 0 -x OMP_NUM_THREADS=3 -x NCCL_DEBUG "
       "/opt/bin/gangway train job.yaml a=b");
 }

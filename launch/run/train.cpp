@@ -60,8 +60,8 @@ void choose_message_paths() {
   // Exchange tags go up to 2^30; the UCX layer, which Open MPI prefers, allows only 2^23 - 1.
   ::setenv("OMPI_MCA_pml", "ob1", /*overwrite=*/0);
   ::setenv("OMPI_MCA_shmem", "mmap", /*overwrite=*/0);
-  ::setenv("OMPI_MCA_btl_tcp_disable_family", "6",
-           /*overwrite=*/0);  // launch/mpirun/mpirun_command.cpp
+  // As in launch/mpirun/mpirun_command.cpp.
+  ::setenv("OMPI_MCA_btl_tcp_disable_family", "6", /*overwrite=*/0);
 }
 
 /// Connects to the supervisor, if any; it then notices the end of this process at once.

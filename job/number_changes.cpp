@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <variant>
 
 namespace gangway {
 namespace {
@@ -14,7 +15,24 @@ struct NumberChange {
   bool (*touches)(const JobSpec& job);
 };
 
-constexpr std::array<NumberChange, 4> kChanges = {{
+/// Returns whether gan/kernels/weight_gradients.hpp may compute a gradient of this job.
+bool convolves_on_cpu(const JobSpec& job) {
+  if (job.numerics.device != DeviceKind::kCpu ||
+      job.numerics.memory_format != MemoryFormat::kChannelsLast) {
+    return false;
+  }
+  const auto is_convolution = [](const BlockSpec& block) {
+    const auto* const layer = std::get_if<LayerSpec>(&block);
+    return layer != nullptr && layer->kind != LayerKind::kLinear;
+  };
+  const PerNetwork<Architecture> architectures = job.architectures();
+  return std::ranges::any_of(architectures.ids(), [&](NetworkId id) {
+    return job.networks[id].precision == Precision::kFp32 &&
+           std::ranges::any_of(architectures[id].blocks, is_convolution);
+  });
+}
+
+constexpr std::array<NumberChange, 5> kChanges = {{
     {2,
      "generated examples have the labels of the real ones that a relativistic loss pairs them with",
      [](const JobSpec& job) {
@@ -32,6 +50,7 @@ constexpr std::array<NumberChange, 4> kChanges = {{
      [](const JobSpec& job) { return job.training.augment.is_adaptive(); }},
     {3, "all phases of a step have one strength of augmentation, as the authors' code has it",
      [](const JobSpec& job) { return job.training.augment.is_adaptive(); }},
+    {4, "weight gradients of convolutions on CPUs are summed in another order", convolves_on_cpu},
 }};
 
 }  // namespace

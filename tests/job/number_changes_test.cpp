@@ -40,6 +40,21 @@ TEST(NumberChanges, AreToldOfJobsThatTheyTouch) {
               ElementsAre(HasSubstr("above 1"), HasSubstr("one strength")));
 }
 
+TEST(NumberChanges, AreToldOfConvolutionsInFloat32OnCpus) {
+  JobSpec pictures;
+  pictures.model.family = family_named("dcgan");
+  const auto changes = [&] { return number_changes_since(kOlder, pictures); };
+  EXPECT_THAT(changes(), ElementsAre(HasSubstr("another order")));
+  pictures.network("generator").precision = Precision::kBf16;
+  EXPECT_THAT(changes(), ElementsAre(HasSubstr("another order")));
+  pictures.network("discriminator").precision = Precision::kBf16;
+  EXPECT_THAT(changes(), IsEmpty());
+  pictures = {};
+  pictures.model.family = family_named("dcgan");
+  pictures.numerics.device = DeviceKind::kCuda;
+  EXPECT_THAT(changes(), IsEmpty());
+}
+
 TEST(NumberChanges, AreNoneSinceTheRevisionThatIs) {
   JobSpec pairs;
   pairs.training.loss = LossKind::kRelativistic;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <variant>
 
 namespace gangway {
 namespace {
@@ -14,7 +15,24 @@ struct NumberChange {
   bool (*touches)(const JobSpec& job);
 };
 
-constexpr std::array<NumberChange, 6> kChanges = {{
+/// Returns whether gan/kernels/weight_gradients.hpp may compute a gradient of this job.
+bool convolves_on_cpu(const JobSpec& job) {
+  if (job.numerics.device != DeviceKind::kCpu ||
+      job.numerics.memory_format != MemoryFormat::kChannelsLast) {
+    return false;
+  }
+  const auto is_convolution = [](const BlockSpec& block) {
+    const auto* const layer = std::get_if<LayerSpec>(&block);
+    return layer != nullptr && layer->kind != LayerKind::kLinear;
+  };
+  const PerNetwork<Architecture> architectures = job.architectures();
+  return std::ranges::any_of(architectures.ids(), [&](NetworkId id) {
+    return job.networks[id].precision == Precision::kFp32 &&
+           std::ranges::any_of(architectures[id].blocks, is_convolution);
+  });
+}
+
+constexpr std::array<NumberChange, 7> kChanges = {{
     {2,
      "generated examples have the labels of the real ones that a relativistic loss pairs them with",
      [](const JobSpec& job) {
@@ -47,6 +65,7 @@ constexpr std::array<NumberChange, 6> kChanges = {{
               ((job.training.penalty.is_any() && is_in_tf32("discriminator")) ||
                (job.training.path_length.is_any() && is_in_tf32("generator")));
      }},
+    {4, "weight gradients of convolutions on CPUs are summed in another order", convolves_on_cpu},
 }};
 
 }  // namespace

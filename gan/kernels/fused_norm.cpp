@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "gan/kernels/fused_norm.hpp"
 
+#include <vector>
+
 #include <ATen/Parallel.h>
+#include <ATen/record_function.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "gan/kernels/norm_loops.hpp"
@@ -40,6 +43,7 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
                                double slope) {
     const FeatureShape shape = shape_of(x);
     at::Tensor y = at::empty_like(x);
+    RECORD_FUNCTION("gangway::norm", (std::vector<c10::IValue>{x, y}));
     const at::Tensor mean = at::empty_like(gain);
     const at::Tensor variance = at::empty_like(gain);
     const at::Tensor deviation_inverse = at::empty_like(gain);
@@ -78,6 +82,7 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
             .contiguous(is_last(x) && x.dim() == 4 ? at::MemoryFormat::ChannelsLast
                                                    : at::MemoryFormat::Contiguous);
     const at::Tensor of_x = at::empty_like(x);
+    RECORD_FUNCTION("gangway::norm_backward", (std::vector<c10::IValue>{x, gradient, of_x}));
     const at::Tensor of_gain = at::empty_like(saved[1]);
     const at::Tensor of_shift = at::empty_like(saved[2]);
     const NormBackward with{.gain = saved[1].const_data_ptr<float>(),

@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "gan/kernels/convolution.hpp"
+#include "gan/kernels/weight_gradients.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -46,6 +47,9 @@ at::Tensor spread(const at::Tensor& small, const at::Tensor& weight, at::IntArra
 /// Returns the gradient of the weight, in its shape.
 at::Tensor weight_gradient(const at::Tensor& large, const at::Tensor& small,
                            const at::Tensor& weight, const KernelPlaces& places) {
+  if (can_gather_weight_gradient(small, weight)) {
+    return gathered_weight_gradient(large, small, weight, places);
+  }
   const bool is_product = small.size(2) * small.size(3) <= kFewPlaces &&
                           weight.size(0) >= kManyChannels && weight.size(1) >= kManyChannels;
   if (is_product) {

@@ -11,7 +11,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <malloc.h>
 #include <torch/version.h>
 #include <unistd.h>
 
@@ -55,12 +54,6 @@ constexpr int kMostSteps = 400;
 constexpr int kWakes = 200;
 /// Larger than caches, like the arenas of networks that are worth dividing.
 constexpr std::size_t kAddedElements = std::size_t{4} << 20U;
-
-/// Sets malloc as the worker's program does (worker/worker_program.cpp).
-void keep_freed_memory() {
-  (void)mallopt(M_MMAP_MAX, 0);
-  (void)mallopt(M_TRIM_THRESHOLD, -1);
-}
 
 /// Returns the bytes of a line of /proc/self/status, such as "VmHWM:".
 std::int64_t status_bytes(const std::string& key) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <ATen/Parallel.h>
+#include <malloc.h>
 #include <torch/version.h>
 
 #include "data/open_dataset.hpp"
@@ -91,6 +92,11 @@ JobSpec of_one_worker(JobSpec job) {
 }
 
 }  // namespace
+
+void keep_freed_memory() {
+  (void)mallopt(M_MMAP_MAX, 0);
+  (void)mallopt(M_TRIM_THRESHOLD, -1);
+}
 
 std::unique_ptr<worker::ComputeDevice> make_lone_device(const JobSpec& job,
                                                         const worker::DeviceMaker& make) {

@@ -35,6 +35,9 @@ struct InstructionKind {
 /// Seconds of each run, on the compute device. A reduce includes the wait for the new weights.
 using InstructionSamples = std::map<InstructionKind, std::vector<double>>;
 
+/// Sets malloc as the worker's program does (worker/worker_program.cpp). Call before measuring.
+void keep_freed_memory();
+
 /// Makes the device of a job that trains alone in its process. `job` must outlive it.
 [[nodiscard]] std::unique_ptr<worker::ComputeDevice> make_lone_device(
     const JobSpec& job, const worker::DeviceMaker& make);

@@ -69,6 +69,21 @@ TEST(NumberChanges, AreToldOfPenaltiesThatComputeInTf32) {
   EXPECT_THAT(number_changes_since(kOlder, other), ElementsAre(HasSubstr("in TF32")));
 }
 
+TEST(NumberChanges, AreToldOfConvolutionsInFloat32OnCpus) {
+  JobSpec pictures;
+  pictures.model.family = family_named("dcgan");
+  const auto changes = [&] { return number_changes_since(kOlder, pictures); };
+  EXPECT_THAT(changes(), ElementsAre(HasSubstr("another order")));
+  pictures.network("generator").precision = Precision::kBf16;
+  EXPECT_THAT(changes(), ElementsAre(HasSubstr("another order")));
+  pictures.network("discriminator").precision = Precision::kBf16;
+  EXPECT_THAT(changes(), IsEmpty());
+  pictures = {};
+  pictures.model.family = family_named("dcgan");
+  pictures.numerics.device = DeviceKind::kCuda;
+  EXPECT_THAT(changes(), IsEmpty());
+}
+
 TEST(NumberChanges, AreNoneSinceTheRevisionThatIs) {
   JobSpec pairs;
   pairs.training.loss = LossKind::kRelativistic;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <iterator>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -11,9 +9,9 @@
 #include "base/errors.hpp"
 #include "job/file/parse.hpp"
 #include "launch/model/commands.hpp"
-#include "launch/model/compute/core_peak.hpp"
 #include "launch/model/compute/layer_times.hpp"
 #include "launch/model/compute/penalty_errors.hpp"
+#include "launch/profile/one_worker.hpp"
 #include "python/open/python_library.hpp"
 #include "report/table.hpp"
 
@@ -21,13 +19,7 @@ namespace gangway::launch {
 namespace {
 
 constexpr double kGiga = 1e9;
-
-/// Peak rates of a core.
-struct CoreLimits {
-  double flops = 0.0;
-  double bf16_flops = 0.0;                    ///< 0: not measured
-  std::map<std::int64_t, double> copy_rates;  ///< by tensor size in bytes
-};
+constexpr double kMega = 1e6;
 
 std::string word_of(LayerPart part) {
   switch (part) {
@@ -45,34 +37,25 @@ std::string word_of(Precision precision) { return precision == Precision::kBf16 
 
 bool is_map(const LayerTime& time) { return time.operations > 0.0; }
 
-/// Returns a rate per second: operations of a linear map, bytes of other layers.
+/// Returns a rate per second: operations of products, bytes of other layers.
 double rate_of(const LayerTime& time) {
-  const double amount =
-      is_map(time) ? time.operations : time.tensors_moved * static_cast<double>(time.tensor_bytes);
-  return amount / time.seconds;
+  return (is_map(time) ? time.operations : time.bytes) / time.seconds;
 }
 
-double limit_of(const LayerTime& time, const CoreLimits& limits) {
-  if (!is_map(time)) {
-    return limits.copy_rates.at(time.tensor_bytes);
-  }
-  return time.precision == Precision::kBf16 ? limits.bf16_flops : limits.flops;
-}
+/// Times of a step in and outside of products.
+struct StepShares {
+  explicit StepShares(const StepTime& step)
+      : share(step.sums.operations / step.seconds / step.limit),
+        product_share(step.sums.operations / step.sums.product_seconds / step.limit),
+        outside(step.seconds - step.sums.product_seconds) {}
+  double share;          ///< of the core, whole step
+  double product_share;  ///< of the core, inside of products
+  double outside;        ///< seconds
+};
 
-CoreLimits limits_for(const std::vector<LayerTime>& times, double seconds) {
-  CoreLimits limits{.flops = core_flops(seconds)};
-  for (const LayerTime& time : times) {
-    if (!is_map(time) && !limits.copy_rates.contains(time.tensor_bytes)) {
-      limits.copy_rates[time.tensor_bytes] = copy_rate(time.tensor_bytes, seconds);
-    }
-    if (is_map(time) && time.precision == Precision::kBf16 && limits.bf16_flops == 0.0) {
-      limits.bf16_flops = bf16_flops(seconds);
-    }
-  }
-  return limits;
-}
+std::string percent(double share) { return fmt::format("{:.0f} %", 100.0 * share); }
 
-void print_table(const std::vector<LayerTime>& times, const CoreLimits& limits) {
+void print_layers(const std::vector<ComputeTimes>& all) {
   report::Table table({{"layer"},
                        {"what"},
                        {"in"},
@@ -80,23 +63,18 @@ void print_table(const std::vector<LayerTime>& times, const CoreLimits& limits) 
                        {"ms", Align::kRight},
                        {"GFLOP/s", Align::kRight},
                        {"GB/s", Align::kRight},
+                       {"MB", Align::kRight},
                        {"of core limit", Align::kRight}});
-  for (const LayerTime& time : times) {
-    const std::string rate = fmt::format("{:.1f}", rate_of(time) / kGiga);
-    table.add_row({time.layer, time.what, word_of(time.precision), word_of(time.part),
-                   fmt::format("{:.3f}", time.seconds * 1e3), is_map(time) ? rate : "-",
-                   is_map(time) ? "-" : rate,
-                   fmt::format("{:.0f} %", 100.0 * rate_of(time) / limit_of(time, limits))});
+  for (const ComputeTimes& times : all) {
+    for (const LayerTime& time : times.layers) {
+      const std::string rate = fmt::format("{:.1f}", rate_of(time) / kGiga);
+      table.add_row({time.layer, time.what, word_of(times.precision), word_of(time.part),
+                     fmt::format("{:.3f}", time.seconds * 1e3), is_map(time) ? rate : "-",
+                     is_map(time) ? "-" : rate, fmt::format("{:.1f}", time.bytes / kMega),
+                     percent(rate_of(time) / time.limit)});
+    }
   }
-  fmt::print("{}\nthe core: {:.1f} GFLOP/s of fused multiply-adds in registers", table.text(),
-             limits.flops / kGiga);
-  if (limits.bf16_flops > 0.0) {
-    fmt::print("; {:.1f} GFLOP/s of the best bf16 product seen", limits.bf16_flops / kGiga);
-  }
-  for (const auto& [bytes, rate] : limits.copy_rates) {
-    fmt::print("; {:.1f} GB/s of copying {} kB", rate / kGiga, bytes / 1000);
-  }
-  fmt::print("\n");
+  fmt::print("{}\n", table.text());
 }
 
 void print_errors(const std::vector<PenaltyError>& errors, int examples) {
@@ -114,20 +92,59 @@ void print_errors(const std::vector<PenaltyError>& errors, int examples) {
              table.text(), examples);
 }
 
-void print_json(const std::vector<LayerTime>& times, const CoreLimits& limits,
-                const std::vector<PenaltyError>& errors) {
-  nlohmann::ordered_json json{{"core_gflops", limits.flops / kGiga},
-                              {"bf16_gflops", limits.bf16_flops / kGiga},
-                              {"rows", nlohmann::ordered_json::array()},
+void print_steps(const std::vector<ComputeTimes>& all) {
+  report::Table table({{"whole step"},
+                       {"ms", Align::kRight},
+                       {"GFLOP", Align::kRight},
+                       {"of core limit", Align::kRight},
+                       {"ms in products", Align::kRight},
+                       {"of core limit", Align::kRight},
+                       {"ms outside", Align::kRight},
+                       {"of the step", Align::kRight},
+                       {"MB", Align::kRight},
+                       {"core, GFLOP/s", Align::kRight}});
+  for (const ComputeTimes& times : all) {
+    const StepTime& step = times.step;
+    const StepShares shares(step);
+    table.add_row({fmt::format("{} images, {}", step.images, word_of(times.precision)),
+                   fmt::format("{:.1f}", step.seconds * 1e3),
+                   fmt::format("{:.2f}", step.sums.operations / kGiga), percent(shares.share),
+                   fmt::format("{:.1f}", step.sums.product_seconds * 1e3),
+                   percent(shares.product_share), fmt::format("{:.1f}", shares.outside * 1e3),
+                   percent(shares.outside / step.seconds),
+                   fmt::format("{:.0f}", step.sums.bytes / kMega),
+                   fmt::format("{:.1f}", step.limit / kGiga)});
+  }
+  fmt::print("{}", table.text());
+}
+
+void print_json(const std::vector<ComputeTimes>& all, const std::vector<PenaltyError>& errors) {
+  nlohmann::ordered_json json{{"rows", nlohmann::ordered_json::array()},
+                              {"steps", nlohmann::ordered_json::array()},
                               {"penalties", nlohmann::ordered_json::array()}};
-  for (const LayerTime& time : times) {
-    json["rows"].push_back({{"layer", time.layer},
-                            {"what", time.what},
-                            {"precision", word_of(time.precision)},
-                            {"part", word_of(time.part)},
-                            {"seconds", time.seconds},
-                            {is_map(time) ? "gflops" : "gbytes", rate_of(time) / kGiga},
-                            {"share", rate_of(time) / limit_of(time, limits)}});
+  for (const ComputeTimes& times : all) {
+    for (const LayerTime& time : times.layers) {
+      json["rows"].push_back({{"layer", time.layer},
+                              {"what", time.what},
+                              {"precision", word_of(times.precision)},
+                              {"part", word_of(time.part)},
+                              {"seconds", time.seconds},
+                              {"bytes", time.bytes},
+                              {is_map(time) ? "gflops" : "gbytes", rate_of(time) / kGiga},
+                              {"share", rate_of(time) / time.limit}});
+    }
+    const StepTime& step = times.step;
+    const StepShares shares(step);
+    json["steps"].push_back({{"precision", word_of(times.precision)},
+                             {"images", step.images},
+                             {"seconds", step.seconds},
+                             {"gflop", step.sums.operations / kGiga},
+                             {"share", shares.share},
+                             {"product_seconds", step.sums.product_seconds},
+                             {"product_share", shares.product_share},
+                             {"outside_seconds", shares.outside},
+                             {"bytes", step.sums.bytes},
+                             {"core_gflops", step.limit / kGiga}});
   }
   for (const PenaltyError& error : errors) {
     json["penalties"].push_back({{"penalty", error.penalty},
@@ -153,23 +170,17 @@ void bench_compute(const ComputeOptions& options) {
     precisions.push_back(Precision::kBf16);
   }
   python::open_python(job, job.layout);
-  std::vector<LayerTime> times;
+  keep_freed_memory();
+  std::vector<ComputeTimes> all;
   for (const Precision precision : precisions) {
-    std::ranges::move(layer_times(job, precision, options.seconds), std::back_inserter(times));
+    all.push_back(compute_times(job, precision, options.seconds));
   }
   const std::vector<PenaltyError> errors = penalty_errors(job);
-  if (times.empty() && errors.empty()) {
-    throw ConfigError(
-        "bench compute: the job has no penalties, and its networks have no layers that it knows "
-        "(dcgan, infogan, mlp and the like have)");
-  }
-  const CoreLimits limits = limits_for(times, options.seconds);
   if (options.format == OutputFormat::kJson) {
-    return print_json(times, limits, errors);
+    return print_json(all, errors);
   }
-  if (!times.empty()) {
-    print_table(times, limits);
-  }
+  print_layers(all);
+  print_steps(all);
   if (!errors.empty()) {
     print_errors(errors, examples_of_penalties(job));
   }

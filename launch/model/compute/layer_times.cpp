@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: MIT
 #include "launch/model/compute/layer_times.hpp"
 
+#include <algorithm>
 #include <functional>
+#include <limits>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "gan/blocks/build_networks.hpp"
 #include "gan/blocks/layer_block.hpp"
 #include "gan/precision.hpp"
-#include "gan/random_tensors.hpp"
-#include "job/families/families.hpp"
-#include "launch/model/compute/core_peak.hpp"
+#include "launch/model/compute/yardsticks.hpp"
+#include "launch/profile/block_inputs.hpp"
+#include "launch/profile/one_worker.hpp"
 
 namespace gangway::launch {
 namespace {
 
 using gan::LayerBlock;
-using Map = std::function<at::Tensor(const at::Tensor&)>;
+using Tensors = std::vector<at::Tensor>;
+using Map = std::function<Tensors()>;
 
-at::Tensor in_format(const JobSpec& job, const at::Tensor& x) {
-  return job.numerics.memory_format == MemoryFormat::kChannelsLast && x.dim() == 4
-             ? x.contiguous(at::MemoryFormat::ChannelsLast)
-             : x;
-}
+constexpr int kFewestSteps = 5;
 
 std::string description(const LayerSpec& spec, const at::Tensor& y) {
   if (spec.kind == LayerKind::kLinear) {
@@ -34,144 +33,184 @@ std::string description(const LayerSpec& spec, const at::Tensor& y) {
                      spec.out, y.size(2), y.size(3));
 }
 
-/// Counts two operations for each multiply-add.
-double operations_of(const LayerSpec& spec, const at::Tensor& x, const at::Tensor& y) {
-  const auto weights = static_cast<double>(spec.in * spec.out);
-  const auto examples = static_cast<double>(x.size(0));
-  if (spec.kind == LayerKind::kLinear) {
-    return 2.0 * weights * examples;
-  }
-  const at::Tensor& small = spec.kind == LayerKind::kConvolution ? y : x;
-  return 2.0 * weights * examples * static_cast<double>(spec.kernel * spec.kernel) *
-         static_cast<double>(small.size(2) * small.size(3));
-}
-
 class LayerTimer {
  public:
-  LayerTimer(const JobSpec& job, Precision precision, double seconds)
-      : job_(job), precision_(precision), seconds_(seconds), networks_(gan::build_networks(job)) {}
+  LayerTimer(OneWorker& worker, const Yardstick& product, double seconds)
+      : worker_(worker), product_(product), seconds_(seconds) {}
 
   std::vector<LayerTime> run() {
-    for (gan::Network& network : networks_) {
-      network.initialise(job_.training.seed);
-      for (const gan::Network::NamedParameter& named : network.parameters()) {
-        at::Tensor& tensor = named.parameter->tensor;
-        tensor.set_data(in_format(job_, tensor.detach()));
-        tensor.mutable_grad() = at::zeros_like(tensor);
+    const PerNetwork<worker::NetworkState*> networks = worker_.networks();
+    const PerNetwork<std::vector<std::optional<BlockInput>>> inputs = block_inputs(worker_);
+    for (const NetworkId id : networks.ids()) {
+      gan::Network& network = networks[id]->network();
+      for (std::size_t i = 0; i < inputs[id].size(); ++i) {
+        if (inputs[id][i]) {
+          layer_ = fmt::format("{}/{}", network.name(), i);
+          BlockInput input = *inputs[id][i];
+          input.context.derivatives = gan::Derivatives::kFirst;
+          auto* const layer = dynamic_cast<LayerBlock*>(&network.block(i));
+          layer != nullptr ? time_layer(*layer, input) : time_block(network, i, input);
+        }
       }
-      time_network(network);
     }
     return std::move(times_);
   }
 
  private:
-  /// Makes any valid input of the network: the values are arbitrary but not zero.
-  [[nodiscard]] gan::NamedTensors input_of(gan::Network& network) const {
-    const std::int64_t examples = job_.images_per_microbatch();
-    std::vector<std::int64_t> shape = example_shape(job_.model);
-    shape.insert(shape.begin(), examples);
-    const auto normal = [](at::IntArrayRef sizes) {
-      return gan::keyed_normal({.seed = 1}, sizes, at::kCPU);
-    };
-    gan::NamedTensors in;
-    for (const std::string& name : network.block(0).ports().inputs) {
-      in = in.with(name, name == "noise" ? normal({examples, job_.model.inputs()})
-                                         : in_format(job_, normal(shape)));
-    }
-    return in.with("labels", at::zeros({examples}, at::kLong));
-  }
-
-  [[nodiscard]] gan::ForwardContext context() const {
-    return {.precision = precision_, .derivatives = gan::Derivatives::kFirst};
-  }
-
-  void time_network(gan::Network& network) {
-    gan::NamedTensors current = input_of(network);
-    for (std::size_t i = 0; i < network.num_blocks(); ++i) {
-      layer_ = fmt::format("{}/{}", network.name(), i);
-      if (auto* layer = dynamic_cast<LayerBlock*>(&network.block(i))) {
-        time_layer(*layer, current);
-      }
-      const at::NoGradGuard no_grad;
-      current = network.forward_block(i, current, context());
-    }
-  }
-
-  void time_layer(LayerBlock& layer, const gan::NamedTensors& in) {
-    const gan::ComputePrecision scope(precision_, at::kCPU);
-    const at::Tensor x = layer.shaped_input(in).detach();
+  void time_layer(LayerBlock& layer, const BlockInput& input) {
+    const gan::ComputePrecision scope(input.context.precision, at::kCPU);
+    at::Tensor x = layer.shaped_input(input.tensors).detach();
     at::Tensor y;
     {
       const at::NoGradGuard no_grad;
-      y = layer.map(x, context());
+      y = layer.map(x, input.context);
     }
-    LayerTime map{.what = description(layer.spec(), y),
-                  .operations = operations_of(layer.spec(), x, y)};
-    std::vector<at::Tensor> weights;
+    Tensors weights;
     for (const gan::Parameter& parameter : layer.parameters()) {
       if (parameter.name == "weight") {
         weights.push_back(parameter.tensor);
       }
     }
-    time_parts(map, x, weights, [&](const at::Tensor& from) { return layer.map(from, context()); });
+    x.requires_grad_(true);
+    time_parts({.what = description(layer.spec(), y)}, {x}, weights,
+               [&] { return Tensors{layer.map(x, input.context)}; });
     const LayerSpec& spec = layer.spec();
     if (!spec.batch_norm && spec.activation == Activation::kNone) {
       return;
     }
-    // A norm reads its input twice; an activation reads it once.
-    LayerTime rest{.what = spec.batch_norm ? "norm and activation" : "activation",
-                   .tensor_bytes = static_cast<std::int64_t>(y.nbytes()),
-                   .tensors_moved = spec.batch_norm ? 3.0 : 2.0};
-    time_parts(rest, y, {}, [&](const at::Tensor& from) {
-      // Copies the input, because LayerBlock::finish may change it in place.
-      return layer.finish(spec.batch_norm ? from : from.clone(), context());
-    });
+    y = y.detach().requires_grad_(true);
+    time_parts({.what = spec.batch_norm ? "norm and activation" : "activation",
+                .tensor_bytes = static_cast<std::int64_t>(y.nbytes()),
+                // A norm reads its input twice; an activation reads it once.
+                .bytes = spec.batch_norm ? 3.0 : 2.0},
+               {y}, {}, [&] {
+                 // Copies the input, because LayerBlock::finish may change it in place.
+                 return Tensors{layer.finish(spec.batch_norm ? y : y.clone(), input.context)};
+               });
   }
 
-  /// Times `map` at `x`: forward, and the gradients of `x` and of `weights`.
-  void time_parts(LayerTime time, const at::Tensor& x, const std::vector<at::Tensor>& weights,
-                  const Map& map) {
-    time.layer = layer_;
-    time.precision = precision_;
-    const auto keep = [&](LayerPart part, const std::function<void()>& body) {
-      time.part = part;
-      time.seconds = least_seconds(seconds_, body);
-      times_.push_back(time);
+  /// Times a block that is no LayerBlock as a whole.
+  void time_block(gan::Network& network, std::size_t index, const BlockInput& input) {
+    gan::NamedTensors in;
+    Tensors leaves;
+    for (const auto& [name, tensor] : input.tensors.entries()) {
+      at::Tensor leaf = tensor.detach();
+      if (leaf.is_floating_point()) {
+        leaf = leaf.clone().requires_grad_(true);
+        leaves.push_back(leaf);
+      }
+      in = in.with(name, leaf);
+    }
+    Tensors weights;
+    for (const gan::Parameter& parameter : network.block(index).parameters()) {
+      weights.push_back(parameter.tensor);
+    }
+    const auto forward = [&] {
+      Tensors made;
+      for (const auto& [name, tensor] : network.forward_block(index, in, input.context).entries()) {
+        if (tensor.requires_grad() && !(in.has(name) && in.at(name).is_same(tensor))) {
+          made.push_back(tensor);
+        }
+      }
+      return made;
     };
-    at::Tensor leaf = x.detach().requires_grad_(true);
-    at::Tensor y;
-    keep(LayerPart::kForward, [&] { y = map(leaf); });
-    const at::Tensor gradient = at::ones_like(y);
-    const auto pull = [&](const std::vector<at::Tensor>& wanted) {
-      torch::autograd::backward({y}, {gradient}, /*retain_graph=*/true, /*create_graph=*/false,
+    const Tensors made = forward();
+    const std::string shape =
+        made.empty() ? "" : fmt::format("{}", fmt::join(made.front().sizes().slice(1), " x "));
+    time_parts({.what = fmt::format("block to {}", shape)}, leaves, weights, forward);
+  }
+
+  /// Times `map`: forward, and the gradients of `inputs` and of `weights`.
+  void time_parts(LayerTime time, const Tensors& inputs, Tensors weights, const Map& map) {
+    time.layer = layer_;
+    const bool is_map = time.tensor_bytes == 0;
+    Tensors made;
+    keep(time, LayerPart::kForward, [&] { made = map(); });
+    Tensors gradients;
+    for (const at::Tensor& y : made) {
+      gradients.push_back(at::ones_like(y));
+    }
+    if (!is_map) {  // input and its gradient, each read as often as in forward, and one write
+      time.bytes = time.bytes > 2.0 ? 5.0 : 3.0;
+    }
+    const auto pull = [&](const Tensors& wanted) {
+      torch::autograd::backward(made, gradients, /*retain_graph=*/true, /*create_graph=*/false,
                                 wanted);
     };
-    if (time.tensors_moved > 2.0) {
-      time.tensors_moved = 5.0;  // input and its gradient, each read twice, and one write
-    } else if (time.tensors_moved > 0.0) {
-      time.tensors_moved = 3.0;
+    if (made.empty()) {
+      return;
     }
-    keep(LayerPart::kInputGradient, [&] {
-      leaf.mutable_grad().reset();
-      pull({leaf});
+    keep(time, LayerPart::kInputGradient, [&] {
+      for (const at::Tensor& input : inputs) {
+        input.mutable_grad().reset();
+      }
+      pull(inputs);
     });
+    std::erase_if(weights, [](const at::Tensor& weight) { return !weight.requires_grad(); });
     if (!weights.empty()) {
-      keep(LayerPart::kWeightGradient, [&] { pull(weights); });
+      keep(time, LayerPart::kWeightGradient, [&] { pull(weights); });
     }
   }
 
-  const JobSpec& job_;
-  Precision precision_;
+  /// Times one part beside its yardstick. Blocks without a product are left out.
+  void keep(LayerTime time, LayerPart part, const std::function<void()>& body) {
+    time.part = part;
+    if (time.tensor_bytes == 0) {
+      const OperatorWatch watch;
+      body();
+      time.operations = watch.sums().operations;
+      time.bytes = watch.sums().bytes;
+      if (time.operations == 0.0) {
+        return;
+      }
+    } else {
+      time.bytes *= static_cast<double>(time.tensor_bytes);
+    }
+    const Yardstick yardstick = time.tensor_bytes == 0 ? product_ : plain_copy(time.tensor_bytes);
+    const std::vector<double> least = least_seconds(seconds_, {body, yardstick.run});
+    time.seconds = least[0];
+    time.limit = yardstick.amount / least[1];
+    times_.push_back(time);
+  }
+
+  OneWorker& worker_;
+  const Yardstick& product_;
   double seconds_;
-  PerNetwork<gan::Network> networks_;
   std::string layer_;
   std::vector<LayerTime> times_;
 };
 
+StepTime step_time(OneWorker& worker, const Yardstick& product, double seconds) {
+  StepTime best{.images = worker.job().training.batch,
+                .seconds = std::numeric_limits<double>::max()};
+  double spent = 0.0;
+  for (int step = 0; step < kFewestSteps || spent < seconds; ++step) {
+    const OperatorWatch watch;
+    const double taken = worker.run_step();
+    spent += taken;
+    if (taken < best.seconds) {
+      best.seconds = taken;
+      best.sums = watch.sums();
+    }
+    best.limit = std::max(best.limit, product.amount / least_seconds(0.0, {product.run}).front());
+  }
+  return best;
+}
+
 }  // namespace
 
-std::vector<LayerTime> layer_times(const JobSpec& job, Precision precision, double seconds) {
-  return LayerTimer(job, precision, seconds).run();
+ComputeTimes compute_times(JobSpec job, Precision precision, double seconds) {
+  job.numerics.threads = 1;
+  for (NetworkSpec& network : job.networks) {
+    network.precision = precision;
+  }
+  const Yardstick product =
+      plain_product(precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat, seconds);
+  OneWorker worker(job, std::make_unique<worker::CpuDevice>(job));
+  (void)worker.run_step();  // the first one allocates
+  const StepTime step = step_time(worker, product, seconds);
+  return {
+      .precision = precision, .layers = LayerTimer(worker, product, seconds).run(), .step = step};
 }
 
 }  // namespace gangway::launch

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT
+#include "gan/kernels/weight_gradients.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <ATen/record_function.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "gan/kernels/cpu_versions.hpp"
+
+namespace gangway::gan {
+namespace {
+
+using HalfLanes = float __attribute__((vector_size(2 * kLanes)));
+
+/// A tile of sums has so many rows, and up to kVectors vectors of kLanes columns.
+constexpr std::int64_t kRows = 4;
+constexpr std::int64_t kVectors = 4;
+/// Places of a block: with as many vectors it fits the first cache.
+constexpr std::int64_t kPlacesAtOnce = 128;
+/// Sums that stay in the second cache from block to block.
+constexpr std::int64_t kSumsAtOnce = std::int64_t{1} << 17;
+
+/// Places of the kernel in all pictures, in lines of `width` places.
+struct PlaceGrid {
+  std::int64_t lines;  ///< of all pictures
+  std::int64_t height;
+  std::int64_t width;
+  [[nodiscard]] std::int64_t lines_at_once() const {
+    return std::max<std::int64_t>(1, kPlacesAtOnce / width);
+  }
+};
+
+/// Lines [begin, end) of places.
+struct Lines {
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+/// The pixels under a kernel, as a matrix of one row a place. Its columns are those of each kernel
+/// row, one kernel row behind another.
+struct Patches {
+  const float* pixels;  ///< [N, height, width, channels]
+  std::int64_t height;
+  std::int64_t width;
+  std::int64_t channels;
+  KernelPlaces places;
+  [[nodiscard]] std::int64_t row_columns() const { return places.kernel * channels; }
+  [[nodiscard]] std::int64_t columns() const { return places.kernel * row_columns(); }
+};
+
+Patches patches_in(const at::Tensor& pictures, const KernelPlaces& places) {
+  return {pictures.const_data_ptr<float>(), pictures.size(2), pictures.size(3), pictures.size(1),
+          places};
+}
+
+/// Columns [begin, begin + width) of a kernel row; `at` counts columns of all kernel rows.
+struct Strip {
+  std::int64_t at;
+  std::int64_t kernel_row;
+  std::int64_t begin;
+  std::int64_t width;
+};
+
+std::vector<Strip> strips_of(const Patches& patches, std::int64_t widest) {
+  std::vector<Strip> strips;
+  for (std::int64_t row = 0; row < patches.places.kernel; ++row) {
+    for (std::int64_t begin = 0; begin < patches.row_columns(); begin += widest) {
+      strips.push_back({row * patches.row_columns() + begin, row, begin,
+                        std::min(widest, patches.row_columns() - begin)});
+    }
+  }
+  return strips;
+}
+
+/// Copies kWidth floats as vectors, or as one half or quarter of a vector.
+template <std::int64_t kWidth>
+GANGWAY_INLINE void copy_floats(const float* from, float* to) {
+  constexpr std::int64_t kAtOnce = std::min<std::int64_t>(kWidth, kLanes);
+#pragma GCC unroll 4
+  for (std::int64_t i = 0; i < kWidth; i += kAtOnce) {
+    std::memcpy(to + i, from + i, kAtOnce * sizeof(float));
+  }
+}
+
+/// Copies the strip's columns of each place in `lines`: [places, kWidth]; zeros outside of
+/// pictures.
+template <std::int64_t kWidth>
+GANGWAY_INLINE void gather(const Patches& from, const PlaceGrid& grid, Lines lines,
+                           const Strip& strip, float* to) {
+  const std::int64_t step = from.places.stride * from.channels;
+  const std::int64_t pixels = from.width * from.channels;
+  // The place i of a line reads pixels from i * step + first on.
+  const std::int64_t first = strip.begin - from.places.padding * from.channels;
+  const std::int64_t whole_begin =
+      std::clamp<std::int64_t>((-first + step - 1) / step, 0, grid.width);
+  const std::int64_t room = pixels - kWidth - first;
+  const std::int64_t whole_end =
+      room < 0 ? whole_begin : std::clamp(room / step + 1, whole_begin, grid.width);
+  const auto copy_part = [&](const float* row, std::int64_t place) {
+    const std::int64_t at = place * step + first;
+    const std::int64_t begin = std::clamp<std::int64_t>(-at, 0, kWidth);
+    const std::int64_t end = std::clamp(pixels - at, begin, kWidth);
+    float* const place_to = to + place * kWidth;
+    std::memset(place_to, 0, kWidth * sizeof(float));
+    std::copy(row + at + begin, row + at + end, place_to + begin);
+  };
+  for (std::int64_t line = lines.begin; line < lines.end; ++line, to += grid.width * kWidth) {
+    const std::int64_t y =
+        line % grid.height * from.places.stride - from.places.padding + strip.kernel_row;
+    if (y < 0 || y >= from.height) {
+      std::memset(to, 0, static_cast<std::size_t>(grid.width * kWidth) * sizeof(float));
+      continue;
+    }
+    const float* const row = from.pixels + (line / grid.height * from.height + y) * pixels;
+    for (std::int64_t place = 0; place < whole_begin; ++place) {
+      copy_part(row, place);
+    }
+    for (std::int64_t place = whole_begin; place < whole_end; ++place) {
+      copy_floats<kWidth>(row + place * step + first, to + place * kWidth);
+    }
+    for (std::int64_t place = whole_end; place < grid.width; ++place) {
+      copy_part(row, place);
+    }
+  }
+}
+
+/// One block of places and one strip of columns.
+struct Work {
+  const Patches& columns;
+  const PlaceGrid& grid;
+  Lines lines;
+  const Strip& strip;
+  const float* left;  ///< [rows / kRows, places, kRows]
+  float* right;       ///< for [places, strip.width], aligned at 64 bytes
+  float* sums;        ///< [rows, stride], from the strip's first column on
+  std::int64_t rows;
+  std::int64_t stride;
+  [[nodiscard]] std::int64_t num_places() const { return (lines.end - lines.begin) * grid.width; }
+};
+
+#if defined(__x86_64__)
+/// Adds left^T right over all places to the sums, a tile of kRows rows at a time.
+template <int kCount>
+__attribute__((target("avx512f"))) void add_by_avx512(const Work& work) {
+  gather<kCount * kLanes>(work.columns, work.grid, work.lines, work.strip, work.right);
+  const std::int64_t places = work.num_places();
+  const float* left = work.left;
+  for (std::int64_t first = 0; first < work.rows; first += kRows) {
+    std::array<std::array<Lanes, kCount>, kRows> tile;
+#pragma GCC unroll 4
+    for (auto& row : tile) {
+      row.fill(_mm512_setzero_ps());
+    }
+    const float* right = work.right;
+    for (std::int64_t place = 0; place < places; ++place) {
+      std::array<Lanes, kCount> vectors;
+#pragma GCC unroll 4
+      for (int i = 0; i < kCount; ++i) {
+        vectors[i] = _mm512_load_ps(right + i * kLanes);
+      }
+#pragma GCC unroll 4
+      for (int row = 0; row < kRows; ++row) {
+        const __m512 factor = _mm512_set1_ps(left[row]);
+#pragma GCC unroll 4
+        for (int i = 0; i < kCount; ++i) {
+          tile[row][i] = _mm512_fmadd_ps(factor, vectors[i], tile[row][i]);
+        }
+      }
+      left += kRows;
+      right += kCount * kLanes;
+    }
+#pragma GCC unroll 4
+    for (int row = 0; row < kRows; ++row) {
+#pragma GCC unroll 4
+      for (int i = 0; i < kCount; ++i) {
+        float* const to = work.sums + (first + row) * work.stride + i * kLanes;
+        _mm512_storeu_ps(to, _mm512_add_ps(_mm512_loadu_ps(to), tile[row][i]));
+      }
+    }
+  }
+}
+
+/// The same with vectors of half the length, and the same bits. A tile is one vector of kLanes
+/// wide, because there are half as many registers.
+template <int kCount>
+__attribute__((target("avx2,fma"))) void add_by_avx2(const Work& work) {
+  gather<kCount * kLanes>(work.columns, work.grid, work.lines, work.strip, work.right);
+  const std::int64_t places = work.num_places();
+  for (std::int64_t first = 0; first < work.rows; first += kRows) {
+    for (int vector = 0; vector < kCount; ++vector) {
+      std::array<std::array<HalfLanes, 2>, kRows> tile;
+#pragma GCC unroll 4
+      for (auto& row : tile) {
+        row.fill(_mm256_setzero_ps());
+      }
+      const float* left = work.left + first * places;
+      const float* right = work.right + vector * kLanes;
+      for (std::int64_t place = 0; place < places; ++place) {
+        const __m256 low = _mm256_load_ps(right);
+        const __m256 high = _mm256_load_ps(right + kLanes / 2);
+#pragma GCC unroll 4
+        for (int row = 0; row < kRows; ++row) {
+          const __m256 factor = _mm256_broadcast_ss(left + row);
+          tile[row][0] = _mm256_fmadd_ps(factor, low, tile[row][0]);
+          tile[row][1] = _mm256_fmadd_ps(factor, high, tile[row][1]);
+        }
+        left += kRows;
+        right += kCount * kLanes;
+      }
+#pragma GCC unroll 4
+      for (int row = 0; row < kRows; ++row) {
+        float* to = work.sums + (first + row) * work.stride + vector * kLanes;
+        for (const HalfLanes& half : tile[row]) {
+          _mm256_storeu_ps(to, _mm256_add_ps(_mm256_loadu_ps(to), half));
+          to += kLanes / 2;
+        }
+      }
+    }
+  }
+}
+#endif
+
+using AddStrip = void (*)(const Work& work);
+
+/// Returns the function for 1 to kVectors vectors; null where this processor has none.
+AddStrip function_for(std::int64_t vectors) {
+#if defined(__x86_64__)
+  static const std::string capability = at::get_cpu_capability();
+  constexpr std::array<AddStrip, kVectors> kLong{add_by_avx512<1>, add_by_avx512<2>,
+                                                 add_by_avx512<3>, add_by_avx512<4>};
+  constexpr std::array<AddStrip, kVectors> kShort{add_by_avx2<1>, add_by_avx2<2>, add_by_avx2<3>,
+                                                  add_by_avx2<4>};
+  if (capability == "AVX512") {
+    return kLong.at(static_cast<std::size_t>(vectors - 1));
+  }
+  return capability == "AVX2" ? kShort.at(static_cast<std::size_t>(vectors - 1)) : nullptr;
+#else
+  return nullptr;
+#endif
+}
+
+/// A product rows^T columns over all places, as sums [rows.columns(), columns.columns()].
+class Product {
+ public:
+  Product(const Patches& rows, const Patches& columns, const PlaceGrid& grid)
+      : rows_(rows),
+        columns_(columns),
+        grid_(grid),
+        strips_(strips_of(columns, kVectors * kLanes)),
+        left_(at::empty({grid.lines * grid.width * rows.columns()})),
+        sums_(at::zeros({rows.columns(), columns.columns()})) {}
+
+  at::Tensor run() {
+    const std::int64_t blocks = (grid_.lines + grid_.lines_at_once() - 1) / grid_.lines_at_once();
+    at::parallel_for(0, blocks, 1, [this](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t block = begin; block < end; ++block) {
+        gather_left(block * grid_.lines_at_once());
+      }
+    });
+    const std::int64_t at_once =
+        std::max<std::int64_t>(1, kSumsAtOnce / (rows_.columns() * kVectors * kLanes));
+    const auto num_strips = static_cast<std::int64_t>(strips_.size());
+    at::parallel_for(0, num_strips, at_once, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t first = begin; first < end; first += at_once) {
+        add_strips(first, std::min(first + at_once, end));
+      }
+    });
+    return sums_;
+  }
+
+ private:
+  [[nodiscard]] Lines block_at(std::int64_t line) const {
+    return {line, std::min(line + grid_.lines_at_once(), grid_.lines)};
+  }
+  /// Where the rows' factors of a block begin: [columns() / kRows, places, kRows].
+  [[nodiscard]] float* left_of(std::int64_t line) const {
+    return left_.mutable_data_ptr<float>() + line * grid_.width * rows_.columns();
+  }
+  void gather_left(std::int64_t line) {
+    const Lines lines = block_at(line);
+    float* to = left_of(line);
+    for (const Strip& strip : strips_of(rows_, kRows)) {
+      gather<kRows>(rows_, grid_, lines, strip, to);
+      to += (lines.end - lines.begin) * grid_.width * kRows;
+    }
+  }
+
+  void add_strips(std::int64_t first, std::int64_t last) {
+    const at::Tensor right = at::empty({grid_.lines_at_once() * grid_.width * kVectors * kLanes});
+    for (std::int64_t line = 0; line < grid_.lines; line += grid_.lines_at_once()) {
+      for (std::int64_t at = first; at < last; ++at) {
+        const Strip& strip = strips_[static_cast<std::size_t>(at)];
+        function_for(strip.width / kLanes)({.columns = columns_,
+                                            .grid = grid_,
+                                            .lines = block_at(line),
+                                            .strip = strip,
+                                            .left = left_of(line),
+                                            .right = right.mutable_data_ptr<float>(),
+                                            .sums = sums_.mutable_data_ptr<float>() + strip.at,
+                                            .rows = rows_.columns(),
+                                            .stride = columns_.columns()});
+      }
+    }
+  }
+
+  Patches rows_;
+  Patches columns_;
+  PlaceGrid grid_;
+  std::vector<Strip> strips_;
+  at::Tensor left_;
+  at::Tensor sums_;
+};
+
+/// Returns whether the columns of the product are those of patches, not those of `small`.
+bool has_patches_as_columns(const at::Tensor& weight) {
+  return weight.size(1) % kLanes == 0 && weight.size(0) % kRows == 0;
+}
+
+}  // namespace
+
+at::Tensor gathered_weight_gradient(const at::Tensor& large, const at::Tensor& small,
+                                    const at::Tensor& weight, const KernelPlaces& places) {
+  RECORD_FUNCTION("gangway::weight_gradient", (std::vector<c10::IValue>{small, large, weight}));
+  const PlaceGrid grid{small.size(0) * small.size(2), small.size(2), small.size(3)};
+  const Patches patches = patches_in(large, places);
+  const Patches points = patches_in(small, {.kernel = 1, .stride = 1, .padding = 0});
+  const at::Tensor sums = has_patches_as_columns(weight)
+                              ? Product(points, patches, grid).run()
+                              : Product(patches, points, grid).run().t().contiguous();
+  return sums.view({weight.size(0), places.kernel, places.kernel, weight.size(1)})
+      .permute({0, 3, 1, 2});
+}
+
+bool can_gather_weight_gradient(const at::Tensor& small, const at::Tensor& weight) {
+  return small.scalar_type() == at::kFloat && function_for(1) != nullptr &&
+         (has_patches_as_columns(weight) ||
+          (weight.size(0) % kLanes == 0 && weight.size(1) * weight.size(2) % kRows == 0));
+}
+
+}  // namespace gangway::gan

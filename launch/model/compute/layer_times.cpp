@@ -106,8 +106,9 @@ class LayerTimer {
       weights.push_back(parameter.tensor);
     }
     const auto forward = [&] {
+      const gan::NamedTensors out = network.forward_block(index, in, input.context);
       Tensors made;
-      for (const auto& [name, tensor] : network.forward_block(index, in, input.context).entries()) {
+      for (const auto& [name, tensor] : out.entries()) {
         if (tensor.requires_grad() && !(in.has(name) && in.at(name).is_same(tensor))) {
           made.push_back(tensor);
         }

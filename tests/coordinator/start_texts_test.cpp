@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "job/families/families.hpp"
 #include "job/number_changes.hpp"
 #include "tests/scratch_folder.hpp"
 
@@ -27,6 +28,7 @@ Software software_of_now() {
 
 JobSpec labelled_pairs() {
   JobSpec job;
+  job.model.family = family_named("mlp");  // without convolutions, which would be told of too
   job.training.loss = LossKind::kRelativistic;
   job.model.classes = 10;
   return job;

@@ -319,8 +319,8 @@ void NetworkState::place_gradients(bool in_leaf) {
 }
 
 void NetworkState::with_leaf_in_place(const std::function<void()>& body) {
-  if (!keeps_gradients_) {
-    return body();
+  if (!keeps_gradients_ || leaf_ == nullptr) {
+    return body();  // a worker may hold no trained block of the network
   }
   place_gradients(/*in_leaf=*/true);
   body();

@@ -46,23 +46,28 @@ double bytes_of(Arguments values) {
   return bytes;
 }
 
-/// Returns whether the operator moves nothing: it allocates, or it returns a view.
-bool is_idle(const at::RecordFunction& called) {
-  const std::string_view name = called.name();
-  if (name.find("empty") != std::string_view::npos || called.outputs().empty()) {
-    return name.find("empty") != std::string_view::npos;
-  }
-  const std::vector<at::Tensor> made = tensors_of(called.outputs().front());
-  const std::vector<at::Tensor> taken =
-      called.inputs().empty() ? std::vector<at::Tensor>{} : tensors_of(called.inputs().front());
-  return !name.ends_with('_') && !made.empty() && !taken.empty() && made.front().has_storage() &&
-         taken.front().has_storage() && made.front().is_alias_of(taken.front());
+/// The memory of the first tensor, or null.
+const void* first_memory(Arguments values) {
+  const std::vector<at::Tensor> tensors =
+      values.empty() ? std::vector<at::Tensor>{} : tensors_of(values.front());
+  return tensors.empty() || !tensors.front().has_storage()
+             ? nullptr
+             : tensors.front().storage().unsafeGetStorageImpl();
 }
 
 struct Call final : at::ObserverContext {
   Clock::time_point begin;
   double operations = 0.0;
+  double bytes = 0.0;          ///< of the inputs, which are gone when the operator ends
+  const void* from = nullptr;  ///< memory of its first input
 };
+
+/// Returns whether the operator moves nothing: it allocates, or it returns a view.
+bool is_idle(std::string_view name, const Call& call, Arguments outputs) {
+  const void* const to = first_memory(outputs);
+  return name.find("empty") != std::string_view::npos ||
+         (!name.ends_with('_') && to != nullptr && to == call.from);
+}
 
 OperatorWatch::State* state() {
   return static_cast<OperatorWatch::State*>(c10::ThreadLocalDebugInfo::get(slot()));
@@ -80,6 +85,8 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& called) 
     sums->sums.operations += operations;
   }
   call->operations = operations;
+  call->bytes = bytes_of(called.inputs());
+  call->from = first_memory(called.inputs());
   call->begin = Clock::now();
   return call;
 }
@@ -94,9 +101,9 @@ void on_end(const at::RecordFunction& called, at::ObserverContext* context) {
   if (call->operations > 0.0 && --sums->product_depth == 0) {
     sums->sums.product_seconds += taken.count();
   }
-  if (--sums->depth == 0 && !is_idle(called)) {
-    sums->sums.bytes += bytes_of(called.inputs()) +
-                        bytes_of(Arguments(called.outputs().data(), called.outputs().size()));
+  const Arguments outputs(called.outputs().data(), called.outputs().size());
+  if (--sums->depth == 0 && !is_idle(called.name(), *call, outputs)) {
+    sums->sums.bytes += call->bytes + bytes_of(outputs);
   }
 }
 

@@ -23,7 +23,11 @@ def bench(job, *words):
 def rows_of(job, *words):
     result = bench(job, "--json", *words)
     assert result.returncode == 0, result.stderr
-    rows = json.loads(result.stdout)["rows"]
+    report = json.loads(result.stdout)
+    rows = report["rows"]
+    for step in report["steps"]:
+        assert 0.0 < step["product_seconds"] < step["seconds"] and step["gflop"] > 0.0 and step["bytes"] > 0.0, step
+    assert [step["precision"] for step in report["steps"]] == sorted({row["precision"] for row in rows}, reverse=True)
     for row in rows:
         assert row["share"] > 0.0, row  # other load may slow the reference more, so it may be above 1
         assert row["seconds"] > 0.0, row
@@ -49,7 +53,9 @@ def main():
 
         table = bench(str(job), "training.batch=4")
         assert table.returncode == 0 and "weight gradient" in table.stdout, table
-        assert "GFLOP/s of fused multiply-adds" in table.stdout, table
+        assert "4 images, fp32" in table.stdout and "beside float64" not in table.stdout, table
+        table = bench(str(job), "training.r1={gamma: 1}", "training.batch=4")
+        assert "R1" in table.stdout and "beside float64" in table.stdout, table
 
         for words, said in ((["numerics.device=cuda"], "numerics.device=cpu"), (["training.bach=4"], "training.batch")):
             result = bench(str(job), *words)

@@ -21,7 +21,6 @@
 #include "job/file/parse.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/load_tensor.hpp"
-#include "pipeline/phases.hpp"
 #include "run/run_files.hpp"
 
 namespace gangway::launch {

@@ -45,7 +45,7 @@ TEST(NumberChanges, AreToldOfJobsThatTheyTouch) {
   adaptive.training.augment.policy = AugmentPolicy::kAda;
   EXPECT_THAT(number_changes_since(kOlder, adaptive),
               ElementsAre(HasSubstr("above 1"), HasSubstr("one strength")));
-  JobSpec own;
+  JobSpec own = dense();
   own.network("generator").module.file = "nets.py";
   own.network("generator").module.python_class = "Generator";
   EXPECT_THAT(number_changes_since(kOlder, own), ElementsAre(HasSubstr("Gangway's kernels")));
@@ -54,7 +54,7 @@ TEST(NumberChanges, AreToldOfJobsThatTheyTouch) {
 }
 
 TEST(NumberChanges, AreToldOfPenaltiesThatComputeInTf32) {
-  JobSpec job;
+  JobSpec job = dense();
   job.numerics.device = DeviceKind::kCuda;
   job.training.penalty.r1_gamma = 1.0;
   EXPECT_THAT(number_changes_since(kOlder, job), IsEmpty()) << "all of it is in fp32";

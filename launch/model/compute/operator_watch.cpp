@@ -75,7 +75,8 @@ OperatorWatch::State* state() {
 
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction& called) {
   OperatorWatch::State* const sums = state();
-  if (sums == nullptr) {
+  const bool is_engine = std::string_view(called.name()).starts_with("autograd::");
+  if (sums == nullptr || is_engine) {  // autograd's engine is around each operator of a backward
     return nullptr;
   }
   auto call = std::make_unique<Call>();
@@ -124,14 +125,14 @@ double product_operations(std::string_view name, Arguments inputs) {
       return convolution_operations(tensor(0), tensor(1));
     }
     // Each output place reads a whole kernel.
-    const auto stride = inputs[3].toIntVector();
-    const auto padding = inputs[4].toIntVector();
-    const auto dilation = inputs[5].toIntVector();
     double places = static_cast<double>(tensor(0).size(0));
-    for (std::size_t i = 0; i < stride.size(); ++i) {
-      const auto at = static_cast<std::int64_t>(i) + 2;
-      const std::int64_t reach = dilation[i] * (tensor(1).size(at) - 1) + 1;
-      places *= static_cast<double>((tensor(0).size(at) + 2 * padding[i] - reach) / stride[i] + 1);
+    for (std::int64_t dim = 2; dim < tensor(0).dim(); ++dim) {
+      const auto of_dim = [&](std::size_t argument) {  // one number may hold for all dimensions
+        const std::vector<std::int64_t> numbers = inputs[argument].toIntVector();
+        return numbers[std::min(static_cast<std::size_t>(dim) - 2, numbers.size() - 1)];
+      };
+      const std::int64_t reach = of_dim(5) * (tensor(1).size(dim) - 1) + 1;
+      places *= static_cast<double>((tensor(0).size(dim) + 2 * of_dim(4) - reach) / of_dim(3) + 1);
     }
     return 2.0 * places * static_cast<double>(tensor(1).numel());
   }

@@ -67,6 +67,14 @@ TEST(OperatorWatch, CountsTensorsReadAndWrittenButNoViews) {
   EXPECT_EQ(sums_of([&] { (void)at::add(left, right); }).operations, 0.0);
 }
 
+TEST(OperatorWatch, CountsTensorsOfABackward) {
+  const at::Tensor x = at::ones({4, 4}).requires_grad_(true);
+  const at::Tensor y = at::mm(x, at::ones({4, 4}));
+  const at::Tensor gradient = at::ones({4, 4});
+  const auto backward = [&] { (void)torch::autograd::grad({y}, {x}, {gradient}); };
+  EXPECT_EQ(sums_of(backward).bytes, 3.0 * 16.0 * 4.0);
+}
+
 TEST(OperatorWatch, TimesProductsAlone) {
   const at::Tensor square = at::ones({64, 64});
   EXPECT_GT(sums_of([&] { (void)at::mm(square, square); }).product_seconds, 0.0);

@@ -25,7 +25,7 @@ Tensor label_product(const LoweredBlock& block, const Tensor& x) {
   return along(Operation::kSum, x * direction, {1});
 }
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_to_write(const std::string& what) {
   throw ConfigError(fmt::format(
       "{}: only its code knows what it computes, so it cannot be written as ONNX; export it as "
       ".safetensors",
@@ -117,8 +117,8 @@ void lower(const DiscriminativeBasisSpec& spec, LoweredBlock& block) {
   block.out("features", linear(reshaped(products, {spec.channels}), block.tensor("weight")));
 }
 
-void lower(const PythonSpec& spec, LoweredBlock&) { refuse(spec.key); }
+void lower(const PythonSpec& spec, LoweredBlock&) { refuse_to_write(spec.key); }
 
-void lower(const LibrarySpec& spec, LoweredBlock&) { refuse("block kind " + spec.kind); }
+void lower(const LibrarySpec& spec, LoweredBlock&) { refuse_to_write("block kind " + spec.kind); }
 
 }  // namespace gangway::primitives

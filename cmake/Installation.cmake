@@ -8,7 +8,7 @@ include(CMakePackageConfigHelpers)
 
 # Copies them unchanged: they link nothing in the build folder, and their run path is already right.
 # CMake would take that path for its own and remove it.
-foreach(program IN ITEMS gangway gangway-tools gangway-control gangway-coordinator gangway-bench-allreduce gangway-bench-links gangway-bench-nccl gangway-worker gangway-model gangway-worker-cuda gangway-model-cuda)
+foreach(program IN ITEMS gangway gangway-tools gangway-control gangway-onnx gangway-coordinator gangway-bench-allreduce gangway-bench-links gangway-bench-nccl gangway-worker gangway-model gangway-worker-cuda gangway-model-cuda)
   if(TARGET ${program})
     install(PROGRAMS $<TARGET_FILE:${program}> DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()

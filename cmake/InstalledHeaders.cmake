@@ -20,6 +20,7 @@ set(GANGWAY_INSTALLED_HEADERS
   gan/recipes/library_recipes.hpp
   gan/torch.hpp
   job/augmentation.hpp
+  job/blocks/block_constants.hpp
   job/blocks/block_tensors.hpp
   job/blocks/initial_deviation.hpp
   job/blocks/label_specs.hpp

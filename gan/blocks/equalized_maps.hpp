@@ -9,11 +9,9 @@
 #include <vector>
 
 #include "gan/block.hpp"
+#include "job/blocks/block_constants.hpp"
 
 namespace gangway::gan {
-
-/// Added to mean squares and variances before their square root (the authors' code).
-inline constexpr double kStyleNormEpsilon = 1e-8;
 
 /// Applies leaky ReLU, scaled so that normal input keeps its mean square. Writes to `x`. Clamps the
 /// result in fp16 (clamped_if_half).

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "gan/blocks/spec_block.hpp"
+#include "job/blocks/block_constants.hpp"
 #include "job/blocks/layer_spec.hpp"
 
 namespace gangway::gan {
@@ -39,10 +40,5 @@ class LayerBlock final : public SpecBlock<LayerSpec> {
   Statistic* mean_ = statistic("norm.running_mean");
   Statistic* variance_ = statistic("norm.running_var");
 };
-
-/// Added to variances (PyTorch's default).
-inline constexpr double kNormEpsilon = 1e-5;
-/// Slope of leaky ReLU below zero (DCGAN, section 3).
-inline constexpr double kLeakySlope = 0.2;
 
 }  // namespace gangway::gan

@@ -6,21 +6,13 @@
 // only.
 #pragma once
 
-#include <numbers>
 #include <string>
 
 #include "gan/blocks/spec_block.hpp"
+#include "job/blocks/block_constants.hpp"
 #include "job/blocks/progressive/progressive_specs.hpp"
 
 namespace gangway::gan {
-
-/// Added to a mean square before its square root (section 4.2, and the authors' code).
-inline constexpr double kPixelEpsilon = 1e-8;
-
-/// Gains of layers before a leaky ReLU, and of layers that make pictures and logits (He et al.,
-/// 2015; the authors' code).
-inline constexpr double kActivatedGain = std::numbers::sqrt2;
-inline constexpr double kPlainGain = 1.0;
 
 /// Returns the factor for a layer's weights at each use: `gain` / sqrt(inputs of one output).
 /// @param weight  [out, …]

@@ -7,12 +7,10 @@
 #include <string>
 
 #include "gan/blocks/spec_block.hpp"
+#include "job/blocks/block_constants.hpp"
 #include "job/blocks/spectral_specs.hpp"
 
 namespace gangway::gan {
-
-/// Lower bound of a length before division.
-inline constexpr double kSpectralFloor = 1e-12;
 
 /// Base of blocks that find their maps with spectral norm by name.
 class SpectralBlock : public Block {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gan/blocks/residual_blocks.hpp"
+#include "gan/layer_noise.hpp"
 #include "gan/precision.hpp"
 #include "gan/random_tensors.hpp"
 
@@ -108,19 +109,12 @@ at::Tensor StyleLayer::convolved(const at::Tensor& x, const at::Tensor& weight) 
 }
 
 at::Tensor StyleLayer::noise(const at::Tensor& like, const ForwardContext& context) const {
+  const bool is_training = context.mode == Mode::kTraining;
   const at::Tensor drawn =
-      context.mode == Mode::kTraining
-          ? keyed_normal(with_draw(context.key, RandomDraw::kLayerNoise),
-                         {like.size(0), 1, spec().side, spec().side}, like.device())
-          : constant_noise(context.key.block, like.device());
+      keyed_normal(is_training ? with_draw(context.key, RandomDraw::kLayerNoise)
+                               : constant_noise_key(context.key.block),
+                   {is_training ? like.size(0) : 1, 1, spec().side, spec().side}, like.device());
   return drawn.to(like.scalar_type());
-}
-
-at::Tensor StyleLayer::constant_noise(std::int32_t block, at::Device device) const {
-  const RandomKey key{.phase = kPhaseEvaluation,
-                      .block = block,
-                      .draw = static_cast<std::int32_t>(RandomDraw::kLayerNoise)};
-  return keyed_normal(key, {1, 1, spec().side, spec().side}, device);
 }
 
 NamedTensors StylePicture::forward(const NamedTensors& in, const ForwardContext&) {

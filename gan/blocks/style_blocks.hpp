@@ -46,10 +46,6 @@ class StyleLayer final : public SpecBlock<StyleLayerSpec, EqualizedBlock> {
   [[nodiscard]] NamedTensors forward(const NamedTensors& in,
                                      const ForwardContext& context) override;
 
-  /// Returns the noise that evaluation adds, for block number `block` of its network: float32 [1,
-  /// 1, side, side].
-  [[nodiscard]] at::Tensor constant_noise(std::int32_t block, at::Device device) const;
-
  private:
   [[nodiscard]] at::Tensor convolved(const at::Tensor& x, const at::Tensor& weight) const;
   /// [N or 1, 1, side, side]

@@ -5,13 +5,10 @@
 #pragma once
 
 #include "gan/blocks/spec_block.hpp"
+#include "job/blocks/block_constants.hpp"
 #include "job/blocks/transformer_specs.hpp"
 
 namespace gangway::gan {
-
-/// Added to a mean square before its square root.
-inline constexpr double kTokenEpsilon = 1e-6;
-inline constexpr double kStyleEpsilon = 1e-8;
 
 /// Base of blocks that find their linear maps by name.
 class TokenBlock : public Block {

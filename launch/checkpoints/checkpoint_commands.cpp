@@ -39,9 +39,7 @@ namespace fs = std::filesystem;
 using checkpoint::CheckpointEntry;
 using checkpoint::CheckpointStatus;
 
-constexpr const char* kTorchScriptSuffix = ".pt";
-// Suffix of exported networks that are the user's Python.
-constexpr const char* kTorchExportSuffix = ".pt2";
+constexpr const char* kTorchExportSuffix = ".pt2";  // of networks in Python
 constexpr const char* kOnnxSuffix = ".onnx";
 constexpr const char* kPlainSuffix = ".safetensors";
 
@@ -164,12 +162,12 @@ int export_network(const CheckpointOptions& options) {
                 fs::absolute(path).parent_path().parent_path(), path / checkpoint::kManifestName);
   const NetworkSpec& chosen = job.networks[job.chosen(options.network)];
   const std::string& network = chosen.name;
-  const std::string program = chosen.module.is_python() ? kTorchExportSuffix : kTorchScriptSuffix;
-  const bool is_program = suffix == program || (chosen.module.is_python() && suffix == kOnnxSuffix);
+  const bool is_python = chosen.module.is_python();
+  const bool is_program = suffix == kOnnxSuffix || (is_python && suffix == kTorchExportSuffix);
   if (!is_folder && suffix != kPlainSuffix && !is_program) {
     throw ConfigError(fmt::format("{}: neither a folder nor a name that ends in {} or {}{}",
-                                  options.output.string(), kPlainSuffix, program,
-                                  chosen.module.is_python() ? " (torch.export) or .onnx" : ""));
+                                  options.output.string(), kPlainSuffix, kOnnxSuffix,
+                                  is_python ? " or .pt2 (torch.export)" : ""));
   }
   if (is_folder || suffix == kPlainSuffix) {
     const fs::path file = is_folder ? options.output / (network + kPlainSuffix) : options.output;
@@ -182,13 +180,18 @@ int export_network(const CheckpointOptions& options) {
                       manifest.step));
   }
   if (is_folder || is_program) {
-    const fs::path file = is_folder ? options.output / (network + program) : options.output;
+    const char* const of_folder = is_python ? kTorchExportSuffix : kOnnxSuffix;
+    const fs::path file = is_folder ? options.output / (network + of_folder) : options.output;
+    if (!is_python) {
+      become("gangway-onnx",
+             {path.string(), file.string(), network, options.last ? "last" : "average"});
+    }
     std::vector<std::string> words{"export",      path.string(), "-o",
                                    file.string(), "--network",   network};
     if (options.last) {
       words.emplace_back("--last");
     }
-    become("gangway-model", words);  // it links the networks
+    become("gangway-model", words);
   }
   return 0;
 }
@@ -306,8 +309,8 @@ CLI::App* add_verb(CLI::App& group, CommandLine& line, const Options& options,
 void add_export(CLI::App& group, CommandLine& line, const Options& options) {
   CLI::App* command =
       add_verb(group, line, options, "export",
-               "Write the generator as safetensors (.safetensors) or TorchScript (.pt); a "
-               "generator in Python by torch.export (.pt2) or torch.onnx (.onnx)",
+               "Write the generator as ONNX (.onnx) or its plain weights (.safetensors); a "
+               "generator in Python also by torch.export (.pt2)",
                export_network);
   command
       ->add_option("-o,--output", options->output,
@@ -355,7 +358,7 @@ void add_checkpoint_commands(CLI::App& app, CommandLine& line) {
       "  gangway checkpoints ls fashion-mnist\n"
       "  gangway checkpoints show runs/00000-fashion-mnist@1563\n"
       "  gangway checkpoints diff first@400 second@400\n"
-      "  gangway checkpoints export fashion-mnist -o generator.pt\n"
+      "  gangway checkpoints export fashion-mnist -o generator.onnx\n"
       "  gangway checkpoints rm fashion-mnist@1563");
 }
 

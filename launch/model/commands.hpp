@@ -101,8 +101,9 @@ void sample(const SampleOptions& options);
 /// Trains the feature network of FD-LeNet and writes its weights.
 void train_features(const TrainFeaturesOptions& options);
 
-/// Writes a network as TorchScript. @throws CheckpointError, EnvironmentError: one line each
-void export_script(const ExportOptions& options);
+/// Writes a network in Python by torch.export (.pt2) or torch.onnx (.onnx).
+/// @throws CheckpointError, ConfigError: one line each
+void export_python(const ExportOptions& options);
 
 /// Parses "0-63" or "1,5,9-12" into seeds, in that order. @throws ConfigError for anything else and
 /// for more than 65,536 seeds

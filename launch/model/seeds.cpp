@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxSeeds = 65'536;
 
-[[noreturn]] void refuse(std::string_view text, const std::string& reason) {
+[[noreturn]] void refuse_seeds(std::string_view text, const std::string& reason) {
   throw ConfigError(
       fmt::format("--seeds {}: {}; write for example 0-63 or 1,5,9-12", text, reason));
 }
@@ -18,7 +18,7 @@ constexpr std::size_t kMaxSeeds = 65'536;
 std::uint64_t parse_seed(std::string_view digits, std::string_view text) {
   const auto seed = parse_number<std::uint64_t>(digits);
   if (!seed) {
-    refuse(text, fmt::format("'{}' is not a number from 0 to 18446744073709551615", digits));
+    refuse_seeds(text, fmt::format("'{}' is not a number from 0 to 18446744073709551615", digits));
   }
   return *seed;
 }
@@ -36,10 +36,10 @@ std::vector<std::uint64_t> parse_seeds(std::string_view text) {
     const std::uint64_t last =
         dash == std::string_view::npos ? first : parse_seed(part.substr(dash + 1), text);
     if (last < first) {
-      refuse(text, "a range must not fall");
+      refuse_seeds(text, "a range must not fall");
     }
     if (last - first >= kMaxSeeds - seeds.size()) {
-      refuse(text, fmt::format("more than {} seeds", kMaxSeeds));
+      refuse_seeds(text, fmt::format("more than {} seeds", kMaxSeeds));
     }
     for (std::uint64_t offset = 0; offset <= last - first; ++offset) {
       seeds.push_back(first + offset);

@@ -4,6 +4,7 @@
 
     GANGWAY_BIN=build/release/bin own_python.py [unittest arguments]
 """
+import importlib.util
 import json
 import re
 import shutil
@@ -73,6 +74,17 @@ class OwnPython(Trainings):
         self.assertEqual(code, 0, out + err)
         made = torch.export.load(self.folder / "g.pt2").module()(torch.zeros(5, 64))
         self.assertEqual(made.shape, (5, 1, 28, 28))
+        code, out, err = self.call(GANGWAY, "checkpoints", "export", "killed", "-o", "g.onnx")
+        if importlib.util.find_spec("onnxruntime") is None:  # ./launch/setup deploy installs it
+            self.assertEqual((code, len(err.splitlines())), (2, 1), out + err)
+            self.assertIn("pip install onnx", err)
+            return
+        self.assertEqual(code, 0, out + err)
+        import onnxruntime
+        noise = torch.linspace(-1, 1, 5 * 64).reshape(5, 64)
+        (computed,) = onnxruntime.InferenceSession(self.folder / "g.onnx").run(None, {"noise": noise.numpy()})
+        apart = torch.export.load(self.folder / "g.pt2").module()(noise) - torch.from_numpy(computed)
+        self.assertLessEqual(apart.abs().max().item(), 1e-4)
 
     def test_the_dry_run_counts_and_refuses_in_a_line(self):
         code, out, err = self.call(GANGWAY, "run", "job.yaml", "--dry-run")

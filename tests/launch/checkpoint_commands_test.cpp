@@ -133,10 +133,10 @@ TEST_F(CheckpointCommands, ScrubNamesDamageAndRepairsItFromACopy) {
 TEST_F(CheckpointCommands, ExportRefusesNamesThatSayNoKindAndNetworksThatAreNotThere) {
   const Output kind = call({"export", "RUN", "-o", (folder.path() / "g.zip").string()});
   EXPECT_EQ(kind.code, 2);
-  EXPECT_THAT(kind.text, HasSubstr(".safetensors or .pt"));
+  EXPECT_THAT(kind.text, HasSubstr(".safetensors or .onnx"));
   EXPECT_EQ(call({"export", "RUN", "-o", (folder.path() / "g.safetensors").string()}).code, 5);
   EXPECT_EQ(call({"export", "RUN"}).code, 2);
-  EXPECT_EQ(call({"export", "RUN", "-o", "g.pt", "--network", "critic"}).code, 2);
+  EXPECT_EQ(call({"export", "RUN", "-o", "g.onnx", "--network", "critic"}).code, 2);
 }
 
 TEST_F(CheckpointCommands, ComplainsOfRunsAndStepsThatAreNotThere) {

@@ -72,6 +72,18 @@ class SetupVersions(unittest.TestCase):
             self.assertRegex(refused.stderr, r"^setup: --torch: '.*' is not one of the versions 2\.11 .*2\.15; choose one of them .*\n$")
         self.assertEqual(self.installed(), [])
 
+    def test_the_engines_of_exported_generators_come_on_request_and_once(self):
+        self.assertEqual(self.setup("training").returncode, 0)
+        asked = self.checkout / ".venv/bin/python.asked"
+        self.assertNotIn("onnxruntime", asked.read_text())
+        self.assertEqual(self.setup("deploy").returncode, 0)
+        self.assertRegex(asked.read_text(), r"install .*onnx==.* onnxruntime==.* openvino==")
+        self.assertIn("installed already", self.setup("deploy").stdout)
+        self.assertEqual(self.setup("missing").stdout, "")
+        shutil.rmtree(self.checkout / ".venv")
+        refused = self.setup("deploy")
+        self.assertEqual((refused.returncode, refused.stderr.count("\n")), (2, 1))
+
 
 if __name__ == "__main__":
     unittest.main()

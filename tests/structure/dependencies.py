@@ -20,7 +20,7 @@ from pathlib import Path
 # Third-party libraries: patterns of their headers in an #include.
 LIBRARIES = {
     "LibTorch": r"^(torch|ATen|c10)/",
-    "Protobuf": r"^google/protobuf/|\.pb\.h$",
+    "Protobuf": r"^google/protobuf/|^onnx/|\.pb\.h$",
     "gRPC": r"^(grpc|grpcpp)/",
     "MPI": r"^mpi\.h$",
     "NCCL": r"^nccl\.h$",
@@ -56,6 +56,7 @@ RULES = (
     Rule("job/spec.hpp", ("job/",), standard_only=True),
     Rule("job/blocks/", (), COMPUTES_NOT + ("MPI", "Protobuf"), standard_only=True),
     Rule("job/models/", ("base/", "job/blocks/"), COMPUTES_NOT + ("MPI", "Protobuf")),
+    Rule("job/primitives/", ("base/", "job/blocks/", "job/models/", "job/families/"), COMPUTES_NOT + NO_PROCESSES),
     Rule("job/families/", ("base/", "job/blocks/", "job/models/"), COMPUTES_NOT + ("MPI", "Protobuf")),
     Rule("run/", JOB, COMPUTES_NOT + ("MPI", "Protobuf")),
     Rule("checkpoint/", ("base/", "run/"), COMPUTES_NOT + ("MPI", "Protobuf", "gRPC")),
@@ -84,6 +85,7 @@ RULES = (
          COMPUTES_NOT + ("MPI", "Protobuf", "gRPC")),
     Rule("launch/control/", (*RUN, "report/", "launch/checkpoints/", "launch/report/operator_table.hpp"),
          COMPUTES_NOT + ("MPI",)),
+    Rule("launch/onnx/", (*RUN, "checkpoint/", "gan/layer_noise.hpp", "gan/random.hpp"), COMPUTES_NOT + ("MPI",)),
     Rule("launch/data/", ("base/", "job/", "data/", "gan/pictures/", "launch/process/"), COMPUTES_NOT + NO_PROCESSES),
     Rule("launch/profile/", (*JOB, "comm/", "data/", "gan/", "launch/data/followed_data.hpp", "launch/mpirun/", "plan/",
                              "launch/process/", "pipeline/", "python/open/", "worker/"), NO_PROCESSES),
@@ -99,6 +101,7 @@ APART = ("LibTorch", "Protobuf")
 FORBIDDEN_WORDS = {"data/": "rank", "gan/": "rank", "job/blocks/": "rank", "job/models/": "rank", "job/families/": "rank"}
 # {program: libraries that it must not load, so that it starts in milliseconds}
 LOADS_NOT = {"gangway": r"libtorch|libc10|libpython", "gangway-tools": r"libtorch|libc10|libpython",
+             "gangway-onnx": r"libtorch|libc10|libpython",
              "gangway-coordinator": r"libtorch|libc10|libpython",
              "gangway-worker": r"libtorch_python|libpython", "gangway-model": r"libtorch_python|libpython"}
 

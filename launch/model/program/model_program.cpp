@@ -210,8 +210,8 @@ void add_train_features(CLI::App& app, TrainFeaturesOptions& options) {
 }
 
 void add_export(CLI::App& app, ExportOptions& options) {
-  CLI::App* command = app.add_subcommand("export", "Write a network of a checkpoint as a program");
-  command->footer("Example: gangway checkpoints export fashion-mnist -o generator.pt");
+  CLI::App* command = app.add_subcommand("export", "Write a network in Python as a program");
+  command->footer("Example: gangway checkpoints export mine -o generator.pt2");
   command->add_option("CHECKPOINT", options.checkpoint, "Folder of a checkpoint")->required();
   command->add_option("-o,--output", options.file, "File to write; must not exist")->required();
   command->add_option("--network", options.network, "Network of the job: generator, discriminator")
@@ -219,7 +219,7 @@ void add_export(CLI::App& app, ExportOptions& options) {
   command->add_flag_callback(
       "--last", [&options] { options.weights = gangway::launch::WeightVersion::kLast; },
       "The last weights instead of their average");
-  command->callback([&] { gangway::launch::export_script(options); });
+  command->callback([&] { gangway::launch::export_python(options); });
 }
 
 void add_networks(CLI::App& app, NetworksOptions& options) {

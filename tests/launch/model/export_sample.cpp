@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Makes a run with one checkpoint, and writes the generator's outputs for given inputs, for
-// export_test.py.
+// Makes a run with one checkpoint, and writes what its shown network makes of given inputs, for
+// export_test.py and tests/launch/onnx/engines.py.
 //
 //   export_sample RUN_DIRECTORY EXPECTED.safetensors JOB_TEXT
 #include <cstdio>
@@ -21,7 +21,6 @@
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
 #include "run/run_files.hpp"
-#include "tests/adversarial_networks.hpp"
 #include "tests/checkpoint/write_worker_file.hpp"
 
 namespace {
@@ -29,7 +28,7 @@ namespace {
 using namespace gangway;
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kExamples = 6;
+constexpr std::int64_t kExamples = 32;
 constexpr std::int64_t kImages = 17'000;  // shown images: growing networks are within a fade
 
 /// Named tensors as records; owns their memory.
@@ -58,10 +57,12 @@ class Records {
   std::vector<checkpoint::TensorRecord> records_;
 };
 
+/// Sets small means of both signs, because large ones would leave nothing behind a ReLU.
 void set_statistics(gan::Network& network) {
   for (const auto& named : network.statistics()) {
-    named.statistic->running.copy_(
-        at::arange(named.statistic->running.numel(), at::kFloat).sin().abs().add(0.3));
+    const at::Tensor waves = at::arange(named.statistic->running.numel(), at::kFloat).sin();
+    named.statistic->running.copy_(named.name.ends_with("running_mean") ? waves * 0.01
+                                                                        : waves.abs() + 0.3);
   }
 }
 
@@ -85,31 +86,44 @@ void write_checkpoint(const fs::path& run, const JobSpec& job, const std::string
   checkpoint::commit_checkpoint(temporary, manifest);
 }
 
+/// Returns examples of "image" or "noise", by the input that the network takes.
+gan::NamedTensors inputs_of(gan::Network& network, const ModelSpec& model, std::int64_t width) {
+  const auto waves = [](at::IntArrayRef shape) {
+    return at::arange(c10::multiply_integers(shape), at::kFloat).sin_().reshape(shape);
+  };
+  const gan::NamedTensors labels{
+      {"labels", at::arange(kExamples).remainder(std::max(1, model.classes))}};
+  return network.block(0).ports().inputs.front() == "image"
+             ? labels.with("image", waves({kExamples, model.channels, model.resolution, width}))
+             : labels.with("noise", waves({kExamples, model.inputs()}));
+}
+
 void make(const fs::path& run, const fs::path& expected, const std::string& text) {
   const at::NoGradGuard no_grad;
   const JobSpec job = parse_job(text, "sample job");
   PerNetwork<gan::Network> last = gan::build_networks(job);
-  PerNetwork<gan::Network> average = gan::build_networks(job);
-  last[kGenerator].initialise(1);
-  last[kDiscriminator].initialise(1);
-  average[kGenerator].initialise(2);
-  average[kGenerator].grow_to(job.growth_level(kImages));
+  PerNetwork<gan::Network> all_averages = gan::build_networks(job);
+  gan::Network& average = all_averages[job.shown_network()];
+  average.initialise(2);
+  average.grow_to(job.growth_level(kImages));
+  set_statistics(average);
   Records state;
-  set_statistics(average[kGenerator]);
-  state.add(last[kGenerator], "generator");
-  state.add(average[kGenerator], "generator_ema");
-  state.add(last[kDiscriminator], "discriminator");
+  for (gan::Network& network : last) {
+    network.initialise(1);
+    state.add(network, network.name());
+  }
+  state.add(average, average.name() + "_ema");
   write_checkpoint(run, job, text, state);
-  const at::Tensor noise = at::arange(kExamples * job.model.latent, at::kFloat)
-                               .sin_()
-                               .reshape({kExamples, job.model.latent});
-  const at::Tensor labels = at::arange(kExamples).remainder(std::max(1, job.model.classes));
   Records outputs;
-  outputs.add("noise", noise);
-  outputs.add("labels", labels);
-  outputs.add("examples", average[kGenerator].forward({{"noise", noise}, {"labels", labels}},
-                                                      {.mode = gan::Mode::kEvaluation}));
-  for (const auto& named : average[kGenerator].parameters()) {
+  for (const std::int64_t factor : {1, 2}) {  // translators take pictures of other sizes, too
+    const std::string wide = factor == 1 ? "" : "wide_";
+    const gan::NamedTensors in = inputs_of(average, job.model, factor * job.model.resolution);
+    for (const auto& [name, tensor] : in.entries()) {
+      outputs.add(wide + name, tensor);
+    }
+    outputs.add(wide + "examples", average.forward(in, {.mode = gan::Mode::kEvaluation}));
+  }
+  for (const auto& named : average.parameters()) {
     outputs.add("weights/" + named.name.substr(named.name.find('/') + 1), named.parameter->tensor);
   }
   checkpoint::write_safetensors(expected, outputs.records(), {});

@@ -25,7 +25,7 @@ LONGEST_NAME = 40    # of a Kubernetes job; pods add to it, up to 63
 USUAL_PORT = 8080
 PLACES = ("images:", "pack:", "idx:", "pairs:", "unpaired:")  # forms of data.source that take relative file paths
 DECODED = ("images:", "pairs:", "unpaired:")
-PROGRAMS = ("release gangway gangway-tools gangway-coordinator gangway-worker gangway-model gangway-control gangway-python "
+PROGRAMS = ("release gangway gangway-tools gangway-coordinator gangway-worker gangway-model gangway-onnx gangway-control gangway-python "
             "gangway-bench-allreduce gangway-bench-links")
 PROBE = """\
 {kind}:

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "job/primitives/primitives.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "job/families/families.hpp"
+#include "job/primitives/lowered_block.hpp"
+
+namespace gangway {
+namespace primitives {
+namespace {
+
+constexpr std::string_view kResult = "features";
+
+/// Returns the shape of "features" from another network, by the first block that takes them.
+Shape features_shape(const BlockSpec& first) {
+  if (const auto* layer = std::get_if<LayerSpec>(&first)) {
+    return layer->kind == LayerKind::kLinear ? Shape{1, layer->in}
+                                             : Shape{1, layer->in, layer->kernel, layer->kernel};
+  }
+  const auto* head = std::get_if<ProjectionHeadSpec>(&first);
+  return head != nullptr ? Shape{1, head->features * head->pixels} : Shape{1};  // 1: of a user's
+}
+
+Shape image_shape(const BlockSpec& first, const ModelSpec& model) {
+  Shape shape = example_shape(model);
+  const auto* layer = std::get_if<LayerSpec>(&first);
+  const auto* instance_layer = std::get_if<InstanceLayerSpec>(&first);
+  // A discriminator of pairs takes two pictures as one.
+  if (layer != nullptr && layer->kind == LayerKind::kConvolution) {
+    shape.front() = layer->in;
+  } else if (instance_layer != nullptr) {
+    shape.front() = instance_layer->in;
+  }
+  shape.insert(shape.begin(), 1);
+  return shape;
+}
+
+Shape input_shape(std::string_view name, const BlockSpec& first, const ModelSpec& model) {
+  if (name == "labels") {
+    return {1};
+  }
+  if (name == "noise") {
+    return {1, model.inputs()};
+  }
+  return name == "image" ? image_shape(first, model) : features_shape(first);
+}
+
+}  // namespace
+
+}  // namespace primitives
+
+PrimitiveGraph primitives_of(const Architecture& network, const ModelSpec& model, double growth,
+                             const TensorValues& values) {
+  primitives::GraphBuilder builder;
+  std::map<std::string, primitives::Tensor> live;
+  for (std::size_t index = 0; index < network.blocks.size(); ++index) {
+    builder.begin_block(index);
+    std::visit(
+        [&](const auto& spec) {
+          BlockTensors tensors = tensors_of(spec);
+          for (const std::string& name : tensors.ports.inputs) {
+            // A network's own inputs; a growing network lacks tensors of blocks to come.
+            if (!live.contains(name) &&
+                (index == 0 || name == "image" || name == "labels" || name == "noise")) {
+              live.emplace(name, builder.input(name, primitives::input_shape(
+                                                         name, network.blocks.front(), model)));
+            }
+          }
+          primitives::LoweredBlock block(builder, live, std::move(tensors), index, growth, values);
+          lower(spec, block);
+        },
+        network.blocks[index]);
+  }
+  std::vector<primitives::Tensor> outputs;
+  if (network.levels.empty()) {
+    outputs.push_back(live.at(std::string(primitives::kResult)));
+  }
+  for (const std::string& level : network.levels) {
+    outputs.push_back(live.at(level));
+  }
+  return builder.finish(outputs);
+}
+
+bool takes_any_size(const PrimitiveGraph& graph) {
+  const auto moves_with_pixels = [](const Primitive& primitive) {
+    switch (primitive.operation) {
+      case Operation::kMatrixProduct:
+      case Operation::kGroupDeviation:
+      case Operation::kSum:
+      case Operation::kSoftmax:
+      case Operation::kSlice:
+      case Operation::kZerosInFront:
+      case Operation::kTransposition:
+      case Operation::kReshape:
+      case Operation::kLookup:
+        return false;
+      default:
+        return true;
+    }
+  };
+  return graph.inputs.size() == 1 && graph.tensors[graph.inputs.front()].shape.size() == 4 &&
+         std::ranges::all_of(graph.primitives, moves_with_pixels);
+}
+
+}  // namespace gangway

@@ -5,6 +5,7 @@
     GANGWAY_BIN=build/release/bin weights_test.py [unittest arguments]
 """
 import contextlib
+import importlib.util
 import io
 import math
 import os
@@ -177,18 +178,32 @@ class Imports(unittest.TestCase):
         self.assertEqual(int(checkpoint.tensor("generator_optimizer/updates")), 0)
         self.assertIn("discriminator/4/augment.strength", checkpoint.names)
 
-    def test_cyclegan_translates_as_its_own_modules_do(self):
+    def test_cyclegan_gives_both_directions(self):
         networks = [residual_generator() for _ in range(2)]
         run, _ = self.imported(self.saved(networks[0].state_dict()), self.saved(networks[1].state_dict(), "latest_net_G_B.pth"),
                                "model.resolution=32")
-        program = Path(os.environ["GANGWAY_BIN"]) / "gangway"
-        pictures = torch.rand(2, 3, 32, 32) * 2 - 1
+        checkpoint = open_run(run).checkpoint()
         for network, name in zip(networks, ("generator_ab", "generator_ba")):
-            subprocess.run([program, "checkpoints", "export", run, "--network", name, "-o", f"{name}.pt"], check=True, stdout=subprocess.DEVNULL)
-            with torch.no_grad():
-                torch.testing.assert_close(torch.jit.load(f"{name}.pt")(pictures), network.model(pictures), rtol=0, atol=1e-5)
+            for ours, theirs in (("0/weight", "1.weight"), ("2/bias", "7.bias"), ("3/first.weight", "10.conv_block.1.weight"),
+                                 ("8/second.bias", "15.conv_block.5.bias"), ("9/weight", "16.weight"), ("11/bias", "23.bias")):
+                self.assertTrue(torch.equal(checkpoint.tensor(f"{name}/{ours}"), network.state_dict()[f"model.{theirs}"]), ours)
+        program = Path(os.environ["GANGWAY_BIN"]) / "gangway"
         subprocess.run([program, "checkpoints", "verify", run], check=True, stdout=subprocess.DEVNULL)
-        self.assertLess({"image_pools/0/fake_b", "image_pools_optimizer/updates"}, set(open_run(run).checkpoint().names))
+        self.assertLess({"image_pools/0/fake_b", "image_pools_optimizer/updates"}, set(checkpoint.names))
+
+    @unittest.skipUnless(importlib.util.find_spec("onnxruntime"), "needs ./launch/setup deploy")
+    def test_cyclegan_translates_as_its_own_modules_do(self):
+        import onnxruntime
+        network = residual_generator()
+        run, _ = self.imported(self.saved(network.state_dict()), "model.resolution=32")
+        program = Path(os.environ["GANGWAY_BIN"]) / "gangway"
+        subprocess.run([program, "checkpoints", "export", run, "--network", "generator_ab", "-o", "g.onnx"], check=True,
+                       stdout=subprocess.DEVNULL)
+        pictures = torch.rand(2, 3, 32, 32) * 2 - 1
+        session = onnxruntime.InferenceSession("g.onnx")
+        made = session.run(None, {session.get_inputs()[0].name: pictures.numpy()})[0]
+        with torch.no_grad():
+            torch.testing.assert_close(torch.from_numpy(made), network.model(pictures), rtol=0, atol=1e-5)
 
     def test_an_average_alone_stands_for_the_weights(self):
         save_file(stylegan2_generator(), "G_ema.safetensors")

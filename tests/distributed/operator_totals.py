@@ -70,7 +70,8 @@ class Totals(Trainings):
     def traced(self):
         images = BATCH * (WARM + STEPS + 1)
         self.train(OWN / "job.yaml", "training.loss=nonsaturating", f"training.batch={BATCH}", "training.microbatches=1",
-                   f"training.kimg={images / 1000}", "output.pictures_kimg=0", "--trace", f"{WARM}:{WARM + STEPS}", run="traced", workers=1)
+                   f"training.kimg={images / 1000}", "output.pictures_kimg=0", "numerics.kernels=pytorch", "--trace",
+                   f"{WARM}:{WARM + STEPS}", run="traced", workers=1)
         code, out, err = self.call(GANGWAY, "trace", "traced", "--top", 1000, "--json")
         self.assertEqual(code, 0, err)
         rows = map(json.loads, out.splitlines())

@@ -51,8 +51,7 @@ class StatisticSink {
 
 enum class Mode { kTraining, kEvaluation };
 
-/// Orders of derivative that a phase takes of a pass. Custom kernels compute only
-/// first derivatives.
+/// Orders of derivative that a phase takes of a pass. Custom kernels compute first ones alone.
 enum class Derivatives { kAll, kFirst };
 
 struct ForwardContext {

@@ -16,7 +16,7 @@ from gangway.tools.weights.source import Network
 FAMILIES = (stylegan2, r3gan, biggan, translators)
 # {role in the file: network of the job}; CycleGAN's D_A judges what G_A makes.
 NAMES = {"G": "generator", "D": "discriminator", "G_A": "generator_ab", "G_B": "generator_ba", "D_A": "discriminator_b", "D_B": "discriminator_a"}
-# Keys by which a training that goes on differs from one that begins: an average would otherwise follow the weights at once.
+# Keys that a published job needs after an import. Without them an average would follow the weights at once.
 GOES_ON = {"stylegan2": {"generator.ema_rampup": "none", "training.augment.kimg": 100}, "biggan": {"generator.ema_start_kimg": 0},
            "r3gan": {"training.burn_in_kimg": 0.001}}
 

@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "gan/kernels/convolution.hpp"
+#include "gan/kernels/tiled_maps.hpp"
 #include "gan/kernels/weight_gradients.hpp"
 
 namespace gangway::gan {
@@ -39,9 +40,21 @@ at::Tensor spread(const at::Tensor& small, const at::Tensor& weight, at::IntArra
   if (is_thin) {
     return sum_of_patches(at::mm(as_rows(small), as_rows_of_patches(weight)), large, places);
   }
+  if (small.scalar_type() == at::kFloat && can_tile_map(large[1]) &&
+      places.kernel >= places.stride) {
+    return tiled_transposed_convolution(small, weight, large, places);
+  }
   return at::conv_transpose2d(
       small, weight, {}, places.stride, places.padding,
       large[2] - (small.size(2) - 1) * places.stride - places.kernel + 2 * places.padding);
+}
+
+/// Maps large pictures to small ones (convolution).
+at::Tensor gathered(const at::Tensor& large, const at::Tensor& weight,
+                    const std::optional<at::Tensor>& bias, const KernelPlaces& places) {
+  return large.scalar_type() == at::kFloat && can_tile_map(weight.size(0))
+             ? tiled_convolution(large, weight, bias, places)
+             : at::conv2d(large, weight, bias, places.stride, places.padding);
 }
 
 /// Returns the gradient of the weight, in its shape.
@@ -74,7 +87,7 @@ struct PictureMap : torch::autograd::Function<PictureMap> {
     context->saved_data["places"] =
         std::vector<std::int64_t>{places.kernel, places.stride, places.padding};
     if (direction == MapDirection::kDown) {
-      return at::conv2d(x, weight, bias, places.stride, places.padding);
+      return gathered(x, weight, bias, places);
     }
     const auto larger = [&](std::int64_t pixels) {
       return (pixels - 1) * places.stride - 2 * places.padding + places.kernel;
@@ -108,7 +121,7 @@ struct PictureMap : torch::autograd::Function<PictureMap> {
     at::Tensor of_weight;
     at::Tensor of_bias;
     if (context->needs_input_grad(0)) {
-      of_x = is_up ? at::conv2d(gradient, weight, {}, places.stride, places.padding)
+      of_x = is_up ? gathered(gradient, weight, {}, places)
                    : spread(gradient, weight, x.sizes(), places);
     }
     if (context->needs_input_grad(1)) {

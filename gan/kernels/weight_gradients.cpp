@@ -4,28 +4,19 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <string>
 #include <vector>
 
 #include <ATen/Parallel.h>
-#include <ATen/Version.h>
 #include <ATen/record_function.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #include "gan/kernels/cpu_versions.hpp"
+#include "gan/kernels/tile_product.hpp"
 
 namespace gangway::gan {
 namespace {
 
-using HalfLanes = float __attribute__((vector_size(2 * kLanes)));
-
-/// A tile of sums has so many rows, and up to kVectors vectors of kLanes columns.
-constexpr std::int64_t kRows = 4;
-constexpr std::int64_t kVectors = 4;
-/// Places of a block: with as many vectors it fits the first cache.
-constexpr std::int64_t kPlacesAtOnce = 128;
+/// Columns of a strip, at most.
+constexpr std::int64_t kColumns = std::int64_t{kTileVectors} * kLanes;
 /// Sums that stay in the second cache from block to block.
 constexpr std::int64_t kSumsAtOnce = std::int64_t{1} << 17;
 
@@ -35,7 +26,7 @@ struct PlaceGrid {
   std::int64_t height;
   std::int64_t width;
   [[nodiscard]] std::int64_t lines_at_once() const {
-    return std::max<std::int64_t>(1, kPlacesAtOnce / width);
+    return std::max<std::int64_t>(1, kTileDepth / width);
   }
 };
 
@@ -133,119 +124,46 @@ GANGWAY_INLINE void gather(const Patches& from, const PlaceGrid& grid, Lines lin
   }
 }
 
-/// One block of places and one strip of columns.
-struct Work {
-  const Patches& columns;
-  const PlaceGrid& grid;
-  Lines lines;
-  const Strip& strip;
-  const float* left;  ///< [rows / kRows, places, kRows]
-  float* right;       ///< for [places, strip.width], aligned at 64 bytes
-  float* sums;        ///< [rows, stride], from the strip's first column on
-  std::int64_t rows;
-  std::int64_t stride;
-  [[nodiscard]] std::int64_t num_places() const { return (lines.end - lines.begin) * grid.width; }
-};
-
-#if defined(__x86_64__)
-/// Adds left^T right over all places to the sums, a tile of kRows rows at a time.
-template <int kCount>
-__attribute__((target("avx512f"))) void add_by_avx512(const Work& work) {
-  gather<kCount * kLanes>(work.columns, work.grid, work.lines, work.strip, work.right);
-  const std::int64_t places = work.num_places();
-  const float* left = work.left;
-  for (std::int64_t first = 0; first < work.rows; first += kRows) {
-    std::array<std::array<Lanes, kCount>, kRows> tile;
-#pragma GCC unroll 4
-    for (auto& row : tile) {
-      row.fill(_mm512_setzero_ps());
-    }
-    const float* right = work.right;
-    for (std::int64_t place = 0; place < places; ++place) {
-      std::array<Lanes, kCount> vectors;
-#pragma GCC unroll 4
-      for (int i = 0; i < kCount; ++i) {
-        vectors[i] = _mm512_load_ps(right + i * kLanes);
-      }
-#pragma GCC unroll 4
-      for (int row = 0; row < kRows; ++row) {
-        const __m512 factor = _mm512_set1_ps(left[row]);
-#pragma GCC unroll 4
-        for (int i = 0; i < kCount; ++i) {
-          tile[row][i] = _mm512_fmadd_ps(factor, vectors[i], tile[row][i]);
-        }
-      }
-      left += kRows;
-      right += kCount * kLanes;
-    }
-#pragma GCC unroll 4
-    for (int row = 0; row < kRows; ++row) {
-#pragma GCC unroll 4
-      for (int i = 0; i < kCount; ++i) {
-        float* const to = work.sums + (first + row) * work.stride + i * kLanes;
-        _mm512_storeu_ps(to, _mm512_add_ps(_mm512_loadu_ps(to), tile[row][i]));
-      }
-    }
+/// Copies the strip's columns of the places. @pre its width is 4, 16, 32, 48 or 64
+GANGWAY_CPU_VERSIONS
+void gather_strip(const Patches& from, const PlaceGrid& grid, Lines lines, const Strip& strip,
+                  float* to) {
+  switch (strip.width / kLanes) {
+    case 0:
+      return gather<kTileRows>(from, grid, lines, strip, to);
+    case 1:
+      return gather<kLanes>(from, grid, lines, strip, to);
+    case 2:
+      return gather<2 * kLanes>(from, grid, lines, strip, to);
+    case 3:
+      return gather<3 * kLanes>(from, grid, lines, strip, to);
+    default:
+      return gather<4 * kLanes>(from, grid, lines, strip, to);
   }
 }
 
-/// The same with vectors of half the length, and the same bits. A tile is one vector of kLanes
-/// wide, because there are half as many registers.
-template <int kCount>
-__attribute__((target("avx2,fma"))) void add_by_avx2(const Work& work) {
-  gather<kCount * kLanes>(work.columns, work.grid, work.lines, work.strip, work.right);
-  const std::int64_t places = work.num_places();
-  for (std::int64_t first = 0; first < work.rows; first += kRows) {
-    for (int vector = 0; vector < kCount; ++vector) {
-      std::array<std::array<HalfLanes, 2>, kRows> tile;
-#pragma GCC unroll 4
-      for (auto& row : tile) {
-        row.fill(_mm256_setzero_ps());
-      }
-      const float* left = work.left + first * places;
-      const float* right = work.right + vector * kLanes;
-      for (std::int64_t place = 0; place < places; ++place) {
-        const __m256 low = _mm256_load_ps(right);
-        const __m256 high = _mm256_load_ps(right + kLanes / 2);
-#pragma GCC unroll 4
-        for (int row = 0; row < kRows; ++row) {
-          const __m256 factor = _mm256_broadcast_ss(left + row);
-          tile[row][0] = _mm256_fmadd_ps(factor, low, tile[row][0]);
-          tile[row][1] = _mm256_fmadd_ps(factor, high, tile[row][1]);
-        }
-        left += kRows;
-        right += kCount * kLanes;
-      }
-#pragma GCC unroll 4
-      for (int row = 0; row < kRows; ++row) {
-        float* to = work.sums + (first + row) * work.stride + vector * kLanes;
-        for (const HalfLanes& half : tile[row]) {
-          _mm256_storeu_ps(to, _mm256_add_ps(_mm256_loadu_ps(to), half));
-          to += kLanes / 2;
-        }
-      }
+/// Adds left^T right over all places to the sums.
+/// @param left   [rows / kTileRows, places, kTileRows]
+/// @param right  [places, strip.width], aligned at 64 bytes
+/// @param sums   [rows, stride], from the strip's first column on
+void add_product(const float* left, const float* right, std::int64_t places, std::int64_t width,
+                 float* sums, std::int64_t rows, std::int64_t stride) {
+  const MultiplyTile multiply_tile = tile_function(width / kLanes);
+  for (std::int64_t row = 0; row < rows; row += kTileRows, left += places * kTileRows) {
+    std::array<const float*, kTileRows> factors{};
+    TileProduct product{.left = {&factors, 1},
+                        .length = places,
+                        .step = kTileRows,
+                        .right = right,
+                        .begin = {},
+                        .sums = {}};
+    for (std::int64_t i = 0; i < kTileRows; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      factors[at] = left + i;
+      product.begin[at] = product.sums[at] = sums + (row + i) * stride;
     }
+    multiply_tile(product);
   }
-}
-#endif
-
-using AddStrip = void (*)(const Work& work);
-
-/// Returns the function for 1 to kVectors vectors; null where this processor has none.
-AddStrip function_for(std::int64_t vectors) {
-#if defined(__x86_64__)
-  static const std::string capability = at::get_cpu_capability();
-  constexpr std::array<AddStrip, kVectors> kLong{add_by_avx512<1>, add_by_avx512<2>,
-                                                 add_by_avx512<3>, add_by_avx512<4>};
-  constexpr std::array<AddStrip, kVectors> kShort{add_by_avx2<1>, add_by_avx2<2>, add_by_avx2<3>,
-                                                  add_by_avx2<4>};
-  if (capability == "AVX512") {
-    return kLong.at(static_cast<std::size_t>(vectors - 1));
-  }
-  return capability == "AVX2" ? kShort.at(static_cast<std::size_t>(vectors - 1)) : nullptr;
-#else
-  return nullptr;
-#endif
 }
 
 /// A product rows^T columns over all places, as sums [rows.columns(), columns.columns()].
@@ -255,7 +173,7 @@ class Product {
       : rows_(rows),
         columns_(columns),
         grid_(grid),
-        strips_(strips_of(columns, kVectors * kLanes)),
+        strips_(strips_of(columns, kColumns)),
         left_(at::empty({grid.lines * grid.width * rows.columns()})),
         sums_(at::zeros({rows.columns(), columns.columns()})) {}
 
@@ -267,7 +185,7 @@ class Product {
       }
     });
     const std::int64_t at_once =
-        std::max<std::int64_t>(1, kSumsAtOnce / (rows_.columns() * kVectors * kLanes));
+        std::max<std::int64_t>(1, kSumsAtOnce / (rows_.columns() * kColumns));
     const auto num_strips = static_cast<std::int64_t>(strips_.size());
     at::parallel_for(0, num_strips, at_once, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t first = begin; first < end; first += at_once) {
@@ -281,33 +199,30 @@ class Product {
   [[nodiscard]] Lines block_at(std::int64_t line) const {
     return {line, std::min(line + grid_.lines_at_once(), grid_.lines)};
   }
-  /// Where the rows' factors of a block begin: [columns() / kRows, places, kRows].
+  /// Where the rows' factors of a block begin: [columns() / kTileRows, places, kTileRows].
   [[nodiscard]] float* left_of(std::int64_t line) const {
     return left_.mutable_data_ptr<float>() + line * grid_.width * rows_.columns();
   }
   void gather_left(std::int64_t line) {
     const Lines lines = block_at(line);
     float* to = left_of(line);
-    for (const Strip& strip : strips_of(rows_, kRows)) {
-      gather<kRows>(rows_, grid_, lines, strip, to);
-      to += (lines.end - lines.begin) * grid_.width * kRows;
+    for (const Strip& strip : strips_of(rows_, kTileRows)) {
+      gather_strip(rows_, grid_, lines, strip, to);
+      to += (lines.end - lines.begin) * grid_.width * kTileRows;
     }
   }
 
   void add_strips(std::int64_t first, std::int64_t last) {
-    const at::Tensor right = at::empty({grid_.lines_at_once() * grid_.width * kVectors * kLanes});
+    const at::Tensor right = at::empty({grid_.lines_at_once() * grid_.width * kColumns});
     for (std::int64_t line = 0; line < grid_.lines; line += grid_.lines_at_once()) {
       for (std::int64_t at = first; at < last; ++at) {
         const Strip& strip = strips_[static_cast<std::size_t>(at)];
-        function_for(strip.width / kLanes)({.columns = columns_,
-                                            .grid = grid_,
-                                            .lines = block_at(line),
-                                            .strip = strip,
-                                            .left = left_of(line),
-                                            .right = right.mutable_data_ptr<float>(),
-                                            .sums = sums_.mutable_data_ptr<float>() + strip.at,
-                                            .rows = rows_.columns(),
-                                            .stride = columns_.columns()});
+        const Lines lines = block_at(line);
+        gather_strip(columns_, grid_, lines, strip, right.mutable_data_ptr<float>());
+        add_product(left_of(line), right.const_data_ptr<float>(),
+                    (lines.end - lines.begin) * grid_.width, strip.width,
+                    sums_.mutable_data_ptr<float>() + strip.at, rows_.columns(),
+                    columns_.columns());
       }
     }
   }
@@ -322,14 +237,14 @@ class Product {
 
 /// Returns whether the columns of the product are those of patches, not those of `small`.
 bool has_patches_as_columns(const at::Tensor& weight) {
-  return weight.size(1) % kLanes == 0 && weight.size(0) % kRows == 0;
+  return weight.size(1) % kLanes == 0 && weight.size(0) % kTileRows == 0;
 }
 
 }  // namespace
 
 at::Tensor gathered_weight_gradient(const at::Tensor& large, const at::Tensor& small,
                                     const at::Tensor& weight, const KernelPlaces& places) {
-  RECORD_FUNCTION("gangway::weight_gradient", (std::vector<c10::IValue>{small, large, weight}));
+  RECORD_FUNCTION("gangway::weight_gradient", (std::vector<c10::IValue>{small, weight, large}));
   const PlaceGrid grid{small.size(0) * small.size(2), small.size(2), small.size(3)};
   const Patches patches = patches_in(large, places);
   const Patches points = patches_in(small, {.kernel = 1, .stride = 1, .padding = 0});
@@ -341,9 +256,9 @@ at::Tensor gathered_weight_gradient(const at::Tensor& large, const at::Tensor& s
 }
 
 bool can_gather_weight_gradient(const at::Tensor& small, const at::Tensor& weight) {
-  return small.scalar_type() == at::kFloat && function_for(1) != nullptr &&
+  return small.scalar_type() == at::kFloat && tile_function(1) != nullptr &&
          (has_patches_as_columns(weight) ||
-          (weight.size(0) % kLanes == 0 && weight.size(1) * weight.size(2) % kRows == 0));
+          (weight.size(0) % kLanes == 0 && weight.size(1) * weight.size(2) % kTileRows == 0));
 }
 
 }  // namespace gangway::gan

@@ -142,7 +142,9 @@ double product_operations(std::string_view name, Arguments inputs) {
     return (static_cast<double>(wanted[0]) + static_cast<double>(wanted[1])) *
            convolution_operations(small, tensor(2));
   }
-  return name == "gangway::weight_gradient" ? convolution_operations(tensor(0), tensor(2)) : 0.0;
+  return name == "gangway::map" || name == "gangway::weight_gradient"
+             ? convolution_operations(tensor(0), tensor(1))
+             : 0.0;
 }
 
 OperatorWatch::OperatorWatch()

@@ -15,7 +15,7 @@ struct NumberChange {
   bool (*touches)(const JobSpec& job);
 };
 
-/// Returns whether gan/kernels/weight_gradients.hpp may compute a gradient of this job.
+/// Returns whether gan/kernels/tile_product.hpp may compute a map or gradient of this job.
 bool convolves_on_cpu(const JobSpec& job) {
   if (job.numerics.device != DeviceKind::kCpu ||
       job.numerics.memory_format != MemoryFormat::kChannelsLast) {
@@ -65,7 +65,7 @@ constexpr std::array<NumberChange, 7> kChanges = {{
               ((job.training.penalty.is_any() && is_in_tf32("discriminator")) ||
                (job.training.path_length.is_any() && is_in_tf32("generator")));
      }},
-    {4, "weight gradients of convolutions on CPUs are summed in another order", convolves_on_cpu},
+    {5, "convolutions on CPUs and their gradients are summed in another order", convolves_on_cpu},
 }};
 
 }  // namespace

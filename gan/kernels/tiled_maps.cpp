@@ -14,10 +14,9 @@
 namespace gangway::gan {
 namespace {
 
-/// Columns of a strip, at most.
-constexpr std::int64_t kColumns = std::int64_t{kTileVectors} * kLanes;
-/// Results of a block, whose sums stay in the second cache from one segment to the next.
-constexpr std::int64_t kPlacesAtOnce = 1024;
+constexpr int kMapRows = 6;  // of a tile
+/// Results of a block, whose pixels and sums stay in the second cache from tap to tap.
+constexpr std::int64_t kResultsAtOnce = 510;
 constexpr std::int64_t kMostSegments = 32;
 
 /// One side of the pictures. Result i is the sum over taps t of pixel `first` + i * `step` + t
@@ -68,7 +67,7 @@ struct Spot {
   std::int64_t picture;  ///< its first element
   std::int64_t y;
   std::int64_t x;
-  float* to;
+  float* to;  ///< null: nowhere
 };
 
 /// Pixels from a spot on.
@@ -99,7 +98,8 @@ std::vector<Group> groups_of(std::int64_t taps, std::int64_t channels) {
   return groups;
 }
 
-/// The weights of one map, by strips of up to kColumns output channels: [taps * in, columns] each.
+/// The weights of one map, by strips of up to kTileColumns output channels: [taps * in, columns]
+/// each.
 class Weights {
  public:
   /// @param weight  [out, in, kernel, kernel]; transposed: [in, out, kernel, kernel]; channels last
@@ -118,23 +118,23 @@ class Weights {
             (rows.kernel_first + tap / columns.taps * rows.kernel_step) * kernel +
             columns.kernel_first + tap % columns.taps * columns.kernel_step;
         float* const to = packed_.mutable_data_ptr<float>() +
-                          (strip * kColumns * taps_ + tap * columns_of(strip)) * in_;
+                          (strip * kTileColumns * taps_ + tap * columns_of(strip)) * in_;
         if (is_transposed) {
-          copy_rows(from + place * out_ + strip * kColumns, kernel * kernel * out_, strip, to);
+          copy_rows(from + place * out_ + strip * kTileColumns, kernel * kernel * out_, strip, to);
         } else {
-          turn_rows(from + (strip * kColumns * kernel * kernel + place) * in_,
+          turn_rows(from + (strip * kTileColumns * kernel * kernel + place) * in_,
                     kernel * kernel * in_, strip, to);
         }
       }
     });
   }
-  [[nodiscard]] std::int64_t strips() const { return (out_ + kColumns - 1) / kColumns; }
+  [[nodiscard]] std::int64_t strips() const { return (out_ + kTileColumns - 1) / kTileColumns; }
   [[nodiscard]] std::int64_t columns_of(std::int64_t strip) const {
-    return std::min(kColumns, out_ - strip * kColumns);
+    return std::min(kTileColumns, out_ - strip * kTileColumns);
   }
   /// Returns the row of a tap and input channel.
   [[nodiscard]] const float* row(std::int64_t strip, std::int64_t tap, std::int64_t channel) const {
-    return packed_.const_data_ptr<float>() + strip * kColumns * taps_ * in_ +
+    return packed_.const_data_ptr<float>() + strip * kTileColumns * taps_ * in_ +
            (tap * in_ + channel) * columns_of(strip);
   }
 
@@ -187,11 +187,11 @@ class Map {
         width_(to.size(3)) {}
 
   void run() {
-    const std::int64_t blocks = (results_ + kPlacesAtOnce - 1) / kPlacesAtOnce;
+    const std::int64_t blocks = (results_ + kResultsAtOnce - 1) / kResultsAtOnce;
     at::parallel_for(0, blocks * weights_.strips(), 1,
                      [this](std::int64_t begin, std::int64_t end) {
                        for (std::int64_t i = begin; i < end; ++i) {
-                         multiply(i / weights_.strips() * kPlacesAtOnce, i % weights_.strips());
+                         multiply(i / weights_.strips() * kResultsAtOnce, i % weights_.strips());
                        }
                      });
   }
@@ -207,23 +207,21 @@ class Map {
     return taps;
   }
 
-  /// Returns the spots of a block and strip, as many as whole tiles have. What is more than the
-  /// block's goes to `spill`.
-  [[nodiscard]] std::vector<Spot> spots(std::int64_t first, std::int64_t strip,
-                                        float* spill) const {
+  /// Returns the spots of a block and strip, as many as whole tiles have.
+  [[nodiscard]] std::vector<Spot> spots(std::int64_t first, std::int64_t strip) const {
     std::vector<Spot> all;
-    all.reserve(kPlacesAtOnce);
+    all.reserve(kResultsAtOnce);
     std::int64_t column = first % columns_.results;
     std::int64_t row = first / columns_.results % rows_.results;
     std::int64_t picture = first / columns_.results / rows_.results;
-    const std::int64_t last = std::min(first + kPlacesAtOnce, results_);
+    const std::int64_t last = std::min(first + kResultsAtOnce, results_);
     for (std::int64_t result = first; result < last; ++result) {
       const std::int64_t y = picture * height_ + rows_.to_first + row * rows_.to_step;
       const std::int64_t x = columns_.to_first + column * columns_.to_step;
       all.push_back({.picture = picture * rows_.pixels * columns_.pixels * in_,
                      .y = rows_.first + row * rows_.step,
                      .x = columns_.first + column * columns_.step,
-                     .to = to_ + (y * width_ + x) * out_ + strip * kColumns});
+                     .to = to_ + (y * width_ + x) * out_ + strip * kTileColumns});
       if (++column == columns_.results) {
         column = 0;
         if (++row == rows_.results) {
@@ -232,9 +230,9 @@ class Map {
         }
       }
     }
-    while (all.size() % kTileRows != 0) {
+    while (all.size() % kMapRows != 0) {
       all.push_back(all.back());
-      all.back().to = spill;
+      all.back().to = nullptr;
     }
     return all;
   }
@@ -248,26 +246,28 @@ class Map {
   }
 
   void multiply(std::int64_t first, std::int64_t strip) {
-    std::array<float, kColumns> spill{};
-    const std::vector<Spot> block = spots(first, strip, spill.data());
-    const MultiplyTile multiply_tile = tile_function(weights_.columns_of(strip) / kLanes);
-    const float* const begin = begin_.const_data_ptr<float>() + strip * kColumns;
-    std::array<std::array<const float*, kTileRows>, kMostSegments> left;
+    const std::vector<Spot> block = spots(first, strip);
+    const std::int64_t columns = weights_.columns_of(strip);
+    // Sums between groups lie side by side: rows of the result, far apart, would share cache sets.
+    std::vector<float> sums(block.size() * static_cast<std::size_t>(columns));
+    const MultiplyTile<kMapRows> multiply_tile = tile_function<kMapRows>(columns / kLanes);
+    std::array<std::array<const float*, kMapRows>, kMostSegments> left;
     for (const Group& group : groups_) {
-      TileProduct product{.left = {left.data(), static_cast<std::size_t>(group.taps)},
-                          .length = group.length,
-                          .step = 1,
-                          .right = weights_.row(strip, group.first, group.begin),
-                          .begin = {begin, begin, begin, begin},
-                          .sums = {}};
-      const bool is_first = &group == groups_.data();
-      for (std::size_t tile = 0; tile < block.size(); tile += kTileRows) {
-        for (std::size_t row = 0; row < kTileRows; ++row) {
+      TileProduct<kMapRows> product{.left = {left.data(), static_cast<std::size_t>(group.taps)},
+                                    .length = group.length,
+                                    .step = 1,
+                                    .right = weights_.row(strip, group.first, group.begin),
+                                    .begin = {},
+                                    .sums = {}};
+      const bool is_first = &group == &groups_.front();
+      const bool is_last = &group == &groups_.back();
+      for (std::size_t tile = 0; tile < block.size(); tile += kMapRows) {
+        for (std::size_t row = 0; row < kMapRows; ++row) {
           const Spot& spot = block[tile + row];
-          product.sums[row] = spot.to;
-          if (!is_first) {
-            product.begin[row] = spot.to;
-          }
+          float* const sum = sums.data() + (tile + row) * static_cast<std::size_t>(columns);
+          product.begin[row] =
+              is_first ? begin_.const_data_ptr<float>() + strip * kTileColumns : sum;
+          product.sums[row] = is_last && spot.to != nullptr ? spot.to : sum;
           for (std::int64_t i = 0; i < group.taps; ++i) {
             left[static_cast<std::size_t>(i)][row] =
                 pixel(spot, taps_[static_cast<std::size_t>(group.first + i)]) + group.begin;
@@ -325,7 +325,7 @@ at::Tensor tiled_transposed_convolution(const at::Tensor& small, const at::Tenso
 }
 
 bool can_tile_map(std::int64_t channels) {
-  return channels % kLanes == 0 && tile_function(1) != nullptr;
+  return channels % kLanes == 0 && tile_function<kMapRows>(1) != nullptr;
 }
 
 }  // namespace gangway::gan

@@ -15,8 +15,7 @@
 namespace gangway::gan {
 namespace {
 
-/// Columns of a strip, at most.
-constexpr std::int64_t kColumns = std::int64_t{kTileVectors} * kLanes;
+constexpr int kSumRows = 4;  // of a tile
 /// Sums that stay in the second cache from block to block.
 constexpr std::int64_t kSumsAtOnce = std::int64_t{1} << 17;
 
@@ -130,7 +129,7 @@ void gather_strip(const Patches& from, const PlaceGrid& grid, Lines lines, const
                   float* to) {
   switch (strip.width / kLanes) {
     case 0:
-      return gather<kTileRows>(from, grid, lines, strip, to);
+      return gather<kSumRows>(from, grid, lines, strip, to);
     case 1:
       return gather<kLanes>(from, grid, lines, strip, to);
     case 2:
@@ -143,21 +142,21 @@ void gather_strip(const Patches& from, const PlaceGrid& grid, Lines lines, const
 }
 
 /// Adds left^T right over all places to the sums.
-/// @param left   [rows / kTileRows, places, kTileRows]
+/// @param left   [rows / kSumRows, places, kSumRows]
 /// @param right  [places, strip.width], aligned at 64 bytes
 /// @param sums   [rows, stride], from the strip's first column on
 void add_product(const float* left, const float* right, std::int64_t places, std::int64_t width,
                  float* sums, std::int64_t rows, std::int64_t stride) {
-  const MultiplyTile multiply_tile = tile_function(width / kLanes);
-  for (std::int64_t row = 0; row < rows; row += kTileRows, left += places * kTileRows) {
-    std::array<const float*, kTileRows> factors{};
-    TileProduct product{.left = {&factors, 1},
-                        .length = places,
-                        .step = kTileRows,
-                        .right = right,
-                        .begin = {},
-                        .sums = {}};
-    for (std::int64_t i = 0; i < kTileRows; ++i) {
+  const MultiplyTile<kSumRows> multiply_tile = tile_function<kSumRows>(width / kLanes);
+  for (std::int64_t row = 0; row < rows; row += kSumRows, left += places * kSumRows) {
+    std::array<const float*, kSumRows> factors{};
+    TileProduct<kSumRows> product{.left = {&factors, 1},
+                                  .length = places,
+                                  .step = kSumRows,
+                                  .right = right,
+                                  .begin = {},
+                                  .sums = {}};
+    for (std::int64_t i = 0; i < kSumRows; ++i) {
       const auto at = static_cast<std::size_t>(i);
       factors[at] = left + i;
       product.begin[at] = product.sums[at] = sums + (row + i) * stride;
@@ -173,7 +172,7 @@ class Product {
       : rows_(rows),
         columns_(columns),
         grid_(grid),
-        strips_(strips_of(columns, kColumns)),
+        strips_(strips_of(columns, kTileColumns)),
         left_(at::empty({grid.lines * grid.width * rows.columns()})),
         sums_(at::zeros({rows.columns(), columns.columns()})) {}
 
@@ -185,7 +184,7 @@ class Product {
       }
     });
     const std::int64_t at_once =
-        std::max<std::int64_t>(1, kSumsAtOnce / (rows_.columns() * kColumns));
+        std::max<std::int64_t>(1, kSumsAtOnce / (rows_.columns() * kTileColumns));
     const auto num_strips = static_cast<std::int64_t>(strips_.size());
     at::parallel_for(0, num_strips, at_once, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t first = begin; first < end; first += at_once) {
@@ -199,21 +198,21 @@ class Product {
   [[nodiscard]] Lines block_at(std::int64_t line) const {
     return {line, std::min(line + grid_.lines_at_once(), grid_.lines)};
   }
-  /// Where the rows' factors of a block begin: [columns() / kTileRows, places, kTileRows].
+  /// Where the rows' factors of a block begin: [columns() / kSumRows, places, kSumRows].
   [[nodiscard]] float* left_of(std::int64_t line) const {
     return left_.mutable_data_ptr<float>() + line * grid_.width * rows_.columns();
   }
   void gather_left(std::int64_t line) {
     const Lines lines = block_at(line);
     float* to = left_of(line);
-    for (const Strip& strip : strips_of(rows_, kTileRows)) {
+    for (const Strip& strip : strips_of(rows_, kSumRows)) {
       gather_strip(rows_, grid_, lines, strip, to);
-      to += (lines.end - lines.begin) * grid_.width * kTileRows;
+      to += (lines.end - lines.begin) * grid_.width * kSumRows;
     }
   }
 
   void add_strips(std::int64_t first, std::int64_t last) {
-    const at::Tensor right = at::empty({grid_.lines_at_once() * grid_.width * kColumns});
+    const at::Tensor right = at::empty({grid_.lines_at_once() * grid_.width * kTileColumns});
     for (std::int64_t line = 0; line < grid_.lines; line += grid_.lines_at_once()) {
       for (std::int64_t at = first; at < last; ++at) {
         const Strip& strip = strips_[static_cast<std::size_t>(at)];
@@ -237,7 +236,7 @@ class Product {
 
 /// Returns whether the columns of the product are those of patches, not those of `small`.
 bool has_patches_as_columns(const at::Tensor& weight) {
-  return weight.size(1) % kLanes == 0 && weight.size(0) % kTileRows == 0;
+  return weight.size(1) % kLanes == 0 && weight.size(0) % kSumRows == 0;
 }
 
 }  // namespace
@@ -256,9 +255,9 @@ at::Tensor gathered_weight_gradient(const at::Tensor& large, const at::Tensor& s
 }
 
 bool can_gather_weight_gradient(const at::Tensor& small, const at::Tensor& weight) {
-  return small.scalar_type() == at::kFloat && tile_function(1) != nullptr &&
+  return small.scalar_type() == at::kFloat && tile_function<kSumRows>(1) != nullptr &&
          (has_patches_as_columns(weight) ||
-          (weight.size(0) % kLanes == 0 && weight.size(1) * weight.size(2) % kTileRows == 0));
+          (weight.size(0) % kLanes == 0 && weight.size(1) * weight.size(2) % kSumRows == 0));
 }
 
 }  // namespace gangway::gan

@@ -51,20 +51,18 @@ class Group:
 
 def groups(page):
     """The groups of the figure, from top to bottom."""
-    def beside(column):
-        return [page.ratio(section, network, column.get(section), f"{network.split(',')[0]}, {place}")
-                for section, place in ((ONE_HOST, "one host"), (TWO_HOSTS, "two hosts"))
-                for network in NETWORKS]
+    def beside(title, one_host, two_hosts):
+        return [Group(f"Images a second / those of {title}, {place}", section,
+                      [page.ratio(section, network, column, network.split(",")[0]) for network in NETWORKS])
+                for place, section, column in (("one host", ONE_HOST, one_host), ("two hosts", TWO_HOSTS, two_hosts))]
 
     def stall(row, state):
         return page.numbers(STALL, row, state)[0]  # p50, milliseconds
 
     waited = "compute waited more; share of the time"
     return [
-        Group("Images a second / those of the best tuned PyTorch DDP", ONE_HOST, beside(
-            {ONE_HOST: "Gangway / best tuned DDP", TWO_HOSTS: "Gangway / best DDP"})),
-        Group("Images a second / those of two processes that never talk", ONE_HOST, beside(
-            {ONE_HOST: "Gangway / never talk", TWO_HOSTS: "Gangway / never talk"})),
+        *beside("the best tuned PyTorch DDP", "Gangway / best tuned DDP", "Gangway / best DDP"),
+        *beside("two processes that never talk", "Gangway / never talk", "Gangway / never talk"),
         Group("Stall of PyTorch's async_save / stall of a checkpoint (p50)", STALL, [
             Ratio(f"{state.split(',')[0]} of state, its {name}",
                   min(stall(row, state) for row in rows) / stall(waited, state))

@@ -15,7 +15,9 @@
 namespace gangway::gan {
 namespace {
 
-constexpr int kSumRows = 4;  // of a tile
+/// Rows of the most tiles. The last ones of a kernel row have kLastRows.
+constexpr int kSumRows = 6;
+constexpr int kLastRows = 4;
 /// Sums that stay in the second cache from block to block.
 constexpr std::int64_t kSumsAtOnce = std::int64_t{1} << 17;
 
@@ -71,6 +73,20 @@ std::vector<Strip> strips_of(const Patches& patches, std::int64_t widest) {
   return strips;
 }
 
+/// Splits the columns of each kernel row, a multiple of kLastRows, into tiles of rows.
+std::vector<Strip> tiles_of(const Patches& patches) {
+  std::vector<Strip> tiles;
+  for (std::int64_t row = 0; row < patches.places.kernel; ++row) {
+    for (std::int64_t begin = 0; begin < patches.row_columns(); begin += tiles.back().width) {
+      const std::int64_t left = patches.row_columns() - begin;
+      const bool is_last = left == kLastRows || left == 2 * kLastRows;
+      tiles.push_back(
+          {row * patches.row_columns() + begin, row, begin, is_last ? kLastRows : kSumRows});
+    }
+  }
+  return tiles;
+}
+
 /// Copies kWidth floats as vectors, or as one half or quarter of a vector.
 template <std::int64_t kWidth>
 GANGWAY_INLINE void copy_floats(const float* from, float* to) {
@@ -123,18 +139,20 @@ GANGWAY_INLINE void gather(const Patches& from, const PlaceGrid& grid, Lines lin
   }
 }
 
-/// Copies the strip's columns of the places. @pre its width is 4, 16, 32, 48 or 64
+/// Copies the strip's columns of the places. @pre its width is 4, 6, 16, 32, 48 or 64
 GANGWAY_CPU_VERSIONS
 void gather_strip(const Patches& from, const PlaceGrid& grid, Lines lines, const Strip& strip,
                   float* to) {
-  switch (strip.width / kLanes) {
-    case 0:
+  switch (strip.width) {
+    case kLastRows:
+      return gather<kLastRows>(from, grid, lines, strip, to);
+    case kSumRows:
       return gather<kSumRows>(from, grid, lines, strip, to);
-    case 1:
+    case kLanes:
       return gather<kLanes>(from, grid, lines, strip, to);
-    case 2:
+    case 2 * kLanes:
       return gather<2 * kLanes>(from, grid, lines, strip, to);
-    case 3:
+    case 3 * kLanes:
       return gather<3 * kLanes>(from, grid, lines, strip, to);
     default:
       return gather<4 * kLanes>(from, grid, lines, strip, to);
@@ -142,27 +160,25 @@ void gather_strip(const Patches& from, const PlaceGrid& grid, Lines lines, const
 }
 
 /// Adds left^T right over all places to the sums.
-/// @param left   [rows / kSumRows, places, kSumRows]
-/// @param right  [places, strip.width], aligned at 64 bytes
-/// @param sums   [rows, stride], from the strip's first column on
+/// @param left   [places, kRows]
+/// @param right  [places, width], aligned at 64 bytes
+/// @param sums   [kRows, width], rows `stride` apart
+template <int kRows>
 void add_product(const float* left, const float* right, std::int64_t places, std::int64_t width,
-                 float* sums, std::int64_t rows, std::int64_t stride) {
-  const MultiplyTile<kSumRows> multiply_tile = tile_function<kSumRows>(width / kLanes);
-  for (std::int64_t row = 0; row < rows; row += kSumRows, left += places * kSumRows) {
-    std::array<const float*, kSumRows> factors{};
-    TileProduct<kSumRows> product{.left = {&factors, 1},
-                                  .length = places,
-                                  .step = kSumRows,
-                                  .right = right,
-                                  .begin = {},
-                                  .sums = {}};
-    for (std::int64_t i = 0; i < kSumRows; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      factors[at] = left + i;
-      product.begin[at] = product.sums[at] = sums + (row + i) * stride;
-    }
-    multiply_tile(product);
+                 float* sums, std::int64_t stride) {
+  std::array<const float*, kRows> factors{};
+  TileProduct<kRows> product{.left = {&factors, 1},
+                             .length = places,
+                             .step = kRows,
+                             .right = right,
+                             .begin = {},
+                             .sums = {}};
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    const auto at = static_cast<std::size_t>(row);
+    factors[at] = left + row;
+    product.begin[at] = product.sums[at] = sums + row * stride;
   }
+  tile_function<kRows>(width / kLanes)(product);
 }
 
 /// A product rows^T columns over all places, as sums [rows.columns(), columns.columns()].
@@ -172,6 +188,7 @@ class Product {
       : rows_(rows),
         columns_(columns),
         grid_(grid),
+        tiles_(tiles_of(rows)),
         strips_(strips_of(columns, kTileColumns)),
         left_(at::empty({grid.lines * grid.width * rows.columns()})),
         sums_(at::zeros({rows.columns(), columns.columns()})) {}
@@ -198,16 +215,16 @@ class Product {
   [[nodiscard]] Lines block_at(std::int64_t line) const {
     return {line, std::min(line + grid_.lines_at_once(), grid_.lines)};
   }
-  /// Where the rows' factors of a block begin: [columns() / kSumRows, places, kSumRows].
+  /// Where the rows' factors of a block begin, by tiles: [places, rows] each.
   [[nodiscard]] float* left_of(std::int64_t line) const {
     return left_.mutable_data_ptr<float>() + line * grid_.width * rows_.columns();
   }
   void gather_left(std::int64_t line) {
     const Lines lines = block_at(line);
     float* to = left_of(line);
-    for (const Strip& strip : strips_of(rows_, kSumRows)) {
-      gather_strip(rows_, grid_, lines, strip, to);
-      to += (lines.end - lines.begin) * grid_.width * kSumRows;
+    for (const Strip& tile : tiles_) {
+      gather_strip(rows_, grid_, lines, tile, to);
+      to += (lines.end - lines.begin) * grid_.width * tile.width;
     }
   }
 
@@ -218,10 +235,13 @@ class Product {
         const Strip& strip = strips_[static_cast<std::size_t>(at)];
         const Lines lines = block_at(line);
         gather_strip(columns_, grid_, lines, strip, right.mutable_data_ptr<float>());
-        add_product(left_of(line), right.const_data_ptr<float>(),
-                    (lines.end - lines.begin) * grid_.width, strip.width,
-                    sums_.mutable_data_ptr<float>() + strip.at, rows_.columns(),
-                    columns_.columns());
+        const std::int64_t places = (lines.end - lines.begin) * grid_.width;
+        for (const Strip& tile : tiles_) {
+          const auto add = tile.width == kLastRows ? add_product<kLastRows> : add_product<kSumRows>;
+          add(left_of(line) + places * tile.at, right.const_data_ptr<float>(), places, strip.width,
+              sums_.mutable_data_ptr<float>() + tile.at * columns_.columns() + strip.at,
+              columns_.columns());
+        }
       }
     }
   }
@@ -229,6 +249,7 @@ class Product {
   Patches rows_;
   Patches columns_;
   PlaceGrid grid_;
+  std::vector<Strip> tiles_;
   std::vector<Strip> strips_;
   at::Tensor left_;
   at::Tensor sums_;
@@ -236,7 +257,7 @@ class Product {
 
 /// Returns whether the columns of the product are those of patches, not those of `small`.
 bool has_patches_as_columns(const at::Tensor& weight) {
-  return weight.size(1) % kLanes == 0 && weight.size(0) % kSumRows == 0;
+  return weight.size(1) % kLanes == 0 && weight.size(0) % kLastRows == 0;
 }
 
 }  // namespace
@@ -255,9 +276,9 @@ at::Tensor gathered_weight_gradient(const at::Tensor& large, const at::Tensor& s
 }
 
 bool can_gather_weight_gradient(const at::Tensor& small, const at::Tensor& weight) {
-  return small.scalar_type() == at::kFloat && tile_function<kSumRows>(1) != nullptr &&
+  return small.scalar_type() == at::kFloat && tile_function<kLastRows>(1) != nullptr &&
          (has_patches_as_columns(weight) ||
-          (weight.size(0) % kLanes == 0 && weight.size(1) * weight.size(2) % kSumRows == 0));
+          (weight.size(0) % kLanes == 0 && weight.size(1) * weight.size(2) % kLastRows == 0));
 }
 
 }  // namespace gangway::gan

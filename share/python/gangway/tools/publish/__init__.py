@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""`gangway publish` writes a run as a folder in Hugging Face's layout, which `gangway verify` checks (docs/coming-from.md)."""
+import hashlib
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+from gangway import job_file
+from gangway.errors import ENVIRONMENT, Failed
+from gangway.opened import open_run
+from gangway.tools.command_line import Parser, require_new_folder, say, typed, whole_number
+from gangway.tools.measured import heed, prepared, scratch_folder
+from gangway.tools.publish import card
+from gangway.tools.publish.folder import (CHECKPOINT, FORMAT, JOB, ONNX, PICTURES, WEIGHTS, own_code, processor, sample_words, trained_on,
+                                          translates, versions, without_weights)
+from gangway.tools.publish.verify import problems_in
+from gangway.tools.recorded import reference_of, run_folder, said_by
+
+HIDDEN = ".gangway-publish-"  # prefix of folders that are being written
+# A value that is a path, as "  source: images:/home/me/cats.zip": all before its name.
+PRIVATE = re.compile(r"(?m)^( *\w+: ['\"]?(?:[a-z]+:)*)/.*/")
+
+
+def _scores(run: Path, manifest: dict) -> list[card.Score]:
+    """Returns the checkpoint's recorded scores, or else those of `gangway evaluate`."""
+    step, told = manifest["step"], {}
+    try:
+        told = json.loads((run / f"checkpoints/step-{step:09}.score.json").read_text())
+    except (OSError, ValueError):
+        pass
+    if told.get("checkpoint_id") == manifest["checkpoint_id"]:
+        return [card.Score(one["metric"], one["score"], told["samples"]) for one in (told, *told.get("beside", []))]
+    say("scores the generator with gangway evaluate; --no-score leaves that out")
+    told = json.loads(next(line for line in said_by("evaluate", run, "--step", step, "--json").splitlines() if line.startswith("{")))
+    count = told.get("samples", told.get("pairs", told.get("pictures", 0)))
+    named = {told["metric"]: told.get("score", told.get("covered")), told.get("kernel_metric", ""): told.get("kid"), "SWD": told.get("swd"),
+             "precision": told.get("precision"), "recall": told.get("recall")}
+    return [card.Score(name, value, count) for name, value in named.items() if value is not None]
+
+
+def _inputs(facts: dict) -> list[dict]:
+    """Describes the ONNX file's inputs (docs/evaluation.md)."""
+    model = facts["job"]["model"]
+    if translates(facts["job"]):
+        return [{"name": "image", "type": "float32", "shape": ["batch", model["channels"], "height", "width"], "range": [-1, 1]}]
+    labels = {"name": "labels", "type": "int64", "shape": ["batch"], "range": [0, model.get("classes", 0) - 1]}
+    return [{"name": "noise", "type": "float32", "shape": ["batch", facts["inputs"]], "distribution": "standard normal"},
+            *([labels] if model.get("classes") else [])]
+
+
+def _training(line, checkpoint, keys: list[str], folder: Path, scratch: Path) -> dict:
+    """Copies the checkpoint, and records the digest of a few steps from it."""
+    place = CHECKPOINT.format(checkpoint.step)
+    shutil.copytree(checkpoint.folder, folder / place)
+    training = {"checkpoint": place, "steps": line.train_steps}
+    if line.train_steps:
+        say(f"trains {line.train_steps} steps, whose digest gangway verify --train {line.train_steps} repeats")
+        digest, arithmetic = trained_on(folder / JOB, folder / place, line.train_steps, scratch, keys)
+        training |= {"digest": digest, "arithmetic": arithmetic}
+    return training
+
+
+def _written(line, run: Path, checkpoint, folder: Path, scratch: Path) -> dict:
+    """Writes all files but the card. Returns the content of config.json."""
+    manifest, reference = checkpoint.manifest, f"{run}@{checkpoint.step}"
+    text = manifest["job_yaml"] if line.training else PRIVATE.sub(r"\1", manifest["job_yaml"])
+    (folder / JOB).write_text(text)
+    facts = prepared(folder / JOB)
+    for name in (WEIGHTS, ONNX):
+        told = said_by("checkpoints", "export", reference, "-o", folder / name)
+    weights, network = re.search(r"(average|last) weights of the (\S+) at step", told).groups()
+    said_by("sample", run, "--step", checkpoint.step, *sample_words(facts["job"], line.seeds), "-o", folder / PICTURES)
+    digest, *notes = said_by("digest", reference).splitlines()
+    for note in notes:
+        say(note)
+    model = facts["job"]["model"]
+    return {"format": FORMAT, "family": model["family"], "network": network, "weights": weights, "step": checkpoint.step,
+            "images": manifest["images"], "digest": digest, "inputs": _inputs(facts),
+            "output": {"name": "output", "type": "float32", "range": None if model["family"] == "mlp" else [-1, 1]}, "seeds": line.seeds,
+            "data": PRIVATE.sub(r"\1", f"data: {facts['job']['data']['source']}").removeprefix("data: "), "made_by": versions(), "processor": processor(),
+            **({"training": _training(line, checkpoint, without_weights(facts["job"]), folder, scratch)} if line.training else {})}
+
+
+def _hashes(folder: Path) -> dict:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.file_digest(path.open("rb"), "sha256").hexdigest() for path in files}
+
+
+def _publish(line, run: Path, checkpoint, scratch: Path) -> None:
+    folder = scratch / "folder"
+    folder.mkdir()
+    config = _written(line, run, checkpoint, folder, scratch)
+    try:
+        scores = [] if line.no_score else _scores(run, checkpoint.manifest)
+    except Failed as error:
+        if error.code > 128:  # a signal
+            raise
+        scores = []
+        say(f"note   the card has no score: {error.line}")
+    config |= {"scores": [score._asdict() for score in scores], "files": _hashes(folder)}
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    (folder / "README.md").write_text(card.text_of(line.output.absolute().name, line.license, config, scores))
+    source = job_file.parse(checkpoint.manifest["job_yaml"], str(run))["data"]["source"]
+    for problem in problems_in(folder, scratch, [f"data.source={source}"], say=lambda line: None):
+        raise Failed(problem.replace(str(folder), str(line.output)), 5)
+    heed()
+    folder.rename(line.output.absolute())
+
+
+def command(words: list[str]) -> None:
+    parser = Parser("publish", "Write a trained generator as a folder in Hugging Face's layout. Uploads nothing",
+                    "Examples:\n  gangway publish faces -o faces-256 --license cc-by-4.0\n"
+                    "  gangway publish faces@4000 -o faces-256 --training      with all that fine-tuning needs\n"
+                    "Then: gangway verify faces-256 (docs/coming-from.md)")
+    parser.add_run()
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="folder to make; its name is the model's")
+    parser.add_argument("--license", default="other", metavar="ID", help="Hugging Face's name of a license, as mit (%(default)s)")
+    parser.add_argument("--seeds", default="0-15", help="seeds of samples.png, as 0-63 or 1,5,9 (%(default)s)")
+    parser.add_argument("--no-score", action="store_true", help="leave the score out if the checkpoint has none yet")
+    parser.add_argument("--training", action="store_true",
+                        help="add the checkpoint: all networks, averages and optimizer state. It keeps the job's paths, as data.source")
+    parser.add_argument("--train-steps", type=whole_number(0), default=4, metavar="N",
+                        help="with --training: steps to train now, whose digest verify --train N repeats; 0: none (%(default)s)")
+    line = parser.parse_args(words)
+    require_new_folder(line.output)
+    if not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", line.license):
+        raise Failed(f"--license {line.license}: Hugging Face's names are as mit, apache-2.0 or cc-by-4.0")
+    reference = reference_of(line.run)
+    run = Path(run_folder(reference.run, line.outdir))
+    checkpoint = open_run(run).checkpoint(reference.step)
+    if key := own_code(job_file.parse(checkpoint.manifest["job_yaml"], str(checkpoint.folder))):
+        raise Failed(f"{run}: {key} is code of yours, which is not published: see gangway checkpoints export")
+    try:
+        with scratch_folder(str(line.output.absolute().parent), HIDDEN) as scratch:
+            _publish(line, run, checkpoint, scratch)
+    except OSError as error:
+        raise Failed(f"{line.output}: cannot be written: {error.strerror or error}", ENVIRONMENT) from None
+    say(f"{line.output}: step {checkpoint.step} of {run}; uploaded nothing")
+    if line.training:
+        say(f"note   {JOB} and the checkpoint keep the job's paths, as data.source; without --training there are names alone")
+    say(f"next   {typed('verify', os.fspath(line.output))}")

@@ -223,7 +223,7 @@ class Published(unittest.TestCase):
         config = self.copied(self.whole)
         (self.folder / "job.yaml").write_text((self.plain / "job.yaml").read_text())
         self.sealed(config)
-        self.assertIn("manifest.json: has another job than job.yaml", self.one_line())
+        self.assertIn("manifest.json: is damaged, or has another job than job.yaml", self.one_line())
 
     def test_an_engine_that_crashes_costs_a_line(self):
         engines = self.folder.parent / "engines"

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """`gangway publish` writes a run as a folder in Hugging Face's layout, which `gangway verify` checks (docs/coming-from.md)."""
-import hashlib
 import json
 import os
 import re
@@ -13,8 +12,8 @@ from gangway.opened import open_run
 from gangway.tools.command_line import Parser, require_new_folder, say, typed, whole_number
 from gangway.tools.measured import heed, prepared, scratch_folder
 from gangway.tools.publish import card
-from gangway.tools.publish.folder import (CHECKPOINT, FORMAT, JOB, ONNX, PICTURES, WEIGHTS, own_code, processor, sample_words, trained_on,
-                                          translates, versions, without_weights)
+from gangway.tools.publish.folder import (CHECKPOINT, FORMAT, JOB, ONNX, PICTURES, WEIGHTS, own_code, processor, sample_words, sha256_of,
+                                          trained_on, translates, versions, without_weights)
 from gangway.tools.publish.verify import problems_in
 from gangway.tools.recorded import reference_of, run_folder, said_by
 
@@ -79,13 +78,9 @@ def _written(line, run: Path, checkpoint, folder: Path, scratch: Path) -> dict:
     return {"format": FORMAT, "family": model["family"], "network": network, "weights": weights, "step": checkpoint.step,
             "images": manifest["images"], "digest": digest, "inputs": _inputs(facts),
             "output": {"name": "output", "type": "float32", "range": None if model["family"] == "mlp" else [-1, 1]}, "seeds": line.seeds,
-            "data": PRIVATE.sub(r"\1", f"data: {facts['job']['data']['source']}").removeprefix("data: "), "made_by": versions(), "processor": processor(),
+            "data": PRIVATE.sub(r"\1", f"data: {facts['job']['data']['source']}").removeprefix("data: "), "made_by": versions(),
+            "processor": processor(),
             **({"training": _training(line, checkpoint, without_weights(facts["job"]), folder, scratch)} if line.training else {})}
-
-
-def _hashes(folder: Path) -> dict:
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): hashlib.file_digest(path.open("rb"), "sha256").hexdigest() for path in files}
 
 
 def _publish(line, run: Path, checkpoint, scratch: Path) -> None:
@@ -99,7 +94,8 @@ def _publish(line, run: Path, checkpoint, scratch: Path) -> None:
             raise
         scores = []
         say(f"note   the card has no score: {error.line}")
-    config |= {"scores": [score._asdict() for score in scores], "files": _hashes(folder)}
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    config |= {"scores": [score._asdict() for score in scores], "files": {str(file.relative_to(folder)): sha256_of(file) for file in files}}
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     (folder / "README.md").write_text(card.text_of(line.output.absolute().name, line.license, config, scores))
     source = job_file.parse(checkpoint.manifest["job_yaml"], str(run))["data"]["source"]

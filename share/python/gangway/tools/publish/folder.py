@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What `gangway publish` and `gangway verify` know of a published folder."""
+import hashlib
 import json
 import os
 import re
@@ -14,6 +15,11 @@ FORMAT = 1  # of config.json
 CONFIG, JOB, WEIGHTS, ONNX, PICTURES = "config.json", "job.yaml", "model.safetensors", "generator.onnx", "samples.png"
 CHECKPOINT = "checkpoints/step-{:09}"
 TRAINING = re.compile(r"checkpoints/step-[0-9]{9}/(manifest\.json|worker-[0-9]{4}-of-[0-9]{4}\.safetensors)")
+
+
+def sha256_of(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def own_code(job: dict) -> str:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """`gangway verify` checks a folder of `gangway publish`. It trusts nothing in the folder, and runs no code of it."""
-import hashlib
 import importlib.util
 import json
 import os
@@ -13,7 +12,7 @@ from gangway.errors import ENVIRONMENT, Failed, complaints
 from gangway.tools.command_line import Parser, counted, say, whole_number
 from gangway.tools.measured import output_of, prepared, scratch_folder
 from gangway.tools.publish.folder import (CHECKPOINT, CONFIG, FORMAT, JOB, ONNX, PICTURES, TRAINING, WEIGHTS, has_noise, own_code, processor,
-                                          sample_words, trained_on, translates, versions, without_weights)
+                                          sample_words, sha256_of, trained_on, translates, versions, without_weights)
 from gangway.tools.recorded import begun, said_by
 
 UNUSABLE = 5           # exit code (docs/run-directory.md)
@@ -41,7 +40,8 @@ def _config(folder: Path) -> dict:
     try:
         config = json.loads(_text(file))
         names, training = set(config["files"]), config.get("training")
-        is_known = config["format"] == FORMAT and all(re.fullmatch(pattern, config[key]) for key, pattern in FIELDS.items())
+        is_known = config["format"] == FORMAT and type(config["step"]) is int
+        is_known &= all(re.fullmatch(pattern, config[key]) for key, pattern in FIELDS.items())
         if not is_known or (training and (training["checkpoint"] != CHECKPOINT.format(config["step"]) or type(training["steps"]) is not int)):
             raise ValueError
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
@@ -60,9 +60,8 @@ def _require_whole(folder: Path, name: str, wanted: str) -> None:
         _refuse(file, "is or is behind a link, which is refused")
     if not file.is_file():
         _refuse(file, "is missing")
-    with file.open("rb") as content:
-        if hashlib.file_digest(content, "sha256").hexdigest() != wanted:
-            _refuse(file, f"its SHA-256 is not that of {CONFIG}: damaged, or changed")
+    if sha256_of(file) != wanted:
+        _refuse(file, f"its SHA-256 is not that of {CONFIG}: damaged, or changed")
 
 
 def _job(folder: Path, config: dict) -> dict:

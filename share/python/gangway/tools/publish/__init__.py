@@ -39,13 +39,13 @@ def _scores(run: Path, manifest: dict) -> list[card.Score]:
     return [card.Score(name, value, count) for name, value in named.items() if value is not None]
 
 
-def _inputs(facts: dict) -> list[dict]:
-    """Describes the ONNX file's inputs (docs/evaluation.md)."""
-    model = facts["job"]["model"]
-    if translates(facts["job"]):
+def _inputs(job: dict, numbers: int) -> list[dict]:
+    """Describes the ONNX file's inputs (docs/evaluation.md). @param numbers  of noise"""
+    model = job["model"]
+    if translates(job):
         return [{"name": "image", "type": "float32", "shape": ["batch", model["channels"], "height", "width"], "range": [-1, 1]}]
     labels = {"name": "labels", "type": "int64", "shape": ["batch"], "range": [0, model.get("classes", 0) - 1]}
-    return [{"name": "noise", "type": "float32", "shape": ["batch", facts["inputs"]], "distribution": "standard normal"},
+    return [{"name": "noise", "type": "float32", "shape": ["batch", numbers], "distribution": "standard normal"},
             *([labels] if model.get("classes") else [])]
 
 
@@ -61,32 +61,33 @@ def _training(line, checkpoint, keys: list[str], folder: Path, scratch: Path) ->
     return training
 
 
-def _written(line, run: Path, checkpoint, folder: Path, scratch: Path) -> dict:
+def _written(line, run: Path, checkpoint, job: dict, folder: Path, scratch: Path) -> dict:
     """Writes all files but the card. Returns the content of config.json."""
     manifest, reference = checkpoint.manifest, f"{run}@{checkpoint.step}"
+    said_by("sample", run, "--step", checkpoint.step, *sample_words(job, line.seeds), "-o", folder / PICTURES)
     text = manifest["job_yaml"] if line.training else PRIVATE.sub(r"\1", manifest["job_yaml"])
     (folder / JOB).write_text(text)
     facts = prepared(folder / JOB)
     for name in (WEIGHTS, ONNX):
         told = said_by("checkpoints", "export", reference, "-o", folder / name)
     weights, network = re.search(r"(average|last) weights of the (\S+) at step", told).groups()
-    said_by("sample", run, "--step", checkpoint.step, *sample_words(facts["job"], line.seeds), "-o", folder / PICTURES)
     digest, *notes = said_by("digest", reference).splitlines()
     for note in notes:
         say(note)
-    model = facts["job"]["model"]
-    return {"format": FORMAT, "family": model["family"], "network": network, "weights": weights, "step": checkpoint.step,
-            "images": manifest["images"], "digest": digest, "inputs": _inputs(facts),
-            "output": {"name": "output", "type": "float32", "range": None if model["family"] == "mlp" else [-1, 1]}, "seeds": line.seeds,
-            "data": PRIVATE.sub(r"\1", f"data: {facts['job']['data']['source']}").removeprefix("data: "), "made_by": versions(),
+    family = job["model"]["family"]
+    return {"format": FORMAT, "family": family, "network": network, "weights": weights, "step": checkpoint.step,
+            "images": manifest["images"], "digest": digest, "inputs": _inputs(job, facts["inputs"]),
+            "output": {"name": "output", "type": "float32", "range": None if family == "mlp" else [-1, 1]}, "seeds": line.seeds,
+            "data": PRIVATE.sub(r"\1", f"data: {job['data']['source']}").removeprefix("data: "), "made_by": versions(),
             "processor": processor(),
-            **({"training": _training(line, checkpoint, without_weights(facts["job"]), folder, scratch)} if line.training else {})}
+            **({"training": _training(line, checkpoint, without_weights(job), folder, scratch)} if line.training else {})}
 
 
 def _publish(line, run: Path, checkpoint, scratch: Path) -> None:
     folder = scratch / "folder"
     folder.mkdir()
-    config = _written(line, run, checkpoint, folder, scratch)
+    job = job_file.parse(checkpoint.manifest["job_yaml"], str(run))
+    config = _written(line, run, checkpoint, job, folder, scratch)
     try:
         scores = [] if line.no_score else _scores(run, checkpoint.manifest)
     except Failed as error:
@@ -98,8 +99,7 @@ def _publish(line, run: Path, checkpoint, scratch: Path) -> None:
     config |= {"scores": [score._asdict() for score in scores], "files": {str(file.relative_to(folder)): sha256_of(file) for file in files}}
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     (folder / "README.md").write_text(card.text_of(line.output.absolute().name, line.license, config, scores))
-    source = job_file.parse(checkpoint.manifest["job_yaml"], str(run))["data"]["source"]
-    for problem in problems_in(folder, scratch, [f"data.source={source}"], say=lambda line: None):
+    for problem in problems_in(folder, scratch, [f"data.source={job['data']['source']}"], say=lambda line: None):
         raise Failed(problem.replace(str(folder), str(line.output)), 5)
     heed()
     folder.rename(line.output.absolute())

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from gangway import job_file
 
-NO_FID = "It is not the FID, which uses the Inception network (gangway's docs/evaluation.md). "
+NO_FID = " It is not the FID, which uses the Inception network (docs/evaluation.md of Gangway)."
 TEXT = """---
 {header}---
 
@@ -12,7 +12,7 @@ TEXT = """---
 
 ![{what}](samples.png)
 
-{what}. The {weights} weights of the {network} ({family}) at step {step}, after {images} images.
+The {weights} weights of a {network} of family {family} at step {step}, after {images} images.
 
 - Digest of the training state: `{digest}` (`gangway digest`).
 - Trained on `{data}`. Published by {made_by} on {processor}.
@@ -69,7 +69,7 @@ def _example(one: dict) -> str:
 
 
 def text_of(name: str, license_name: str, config: dict, scores: list[Score]) -> str:
-    told = "".join(f"- {score.name} {score.value:.4g}, of {score.samples} examples. {NO_FID * score.name.startswith('FD')}\n" for score in scores)
+    told = "".join(f"- {score.name} {score.value:.4g}, of {score.samples} examples.{NO_FID * score.name.startswith('FD')}\n" for score in scores)
     ranges = "" if config["output"]["range"] is None else ", pictures from -1 to 1"
     inputs = " ".join(f"`{one['name']}` is {one['type']} [{', '.join(map(str, one['shape']))}], "
                       + (one.get("distribution") or "from {} to {}".format(*one["range"])) + "." for one in config["inputs"])
@@ -77,6 +77,6 @@ def text_of(name: str, license_name: str, config: dict, scores: list[Score]) -> 
     kimg = round(config["images"] / 1000 * 2) or 100
     repeated = f"\ngangway verify . --train {training['steps']} data.source={where}" if training and training["steps"] else ""
     return TEXT.format_map({
-        **config, "header": _header(name, license_name, config, scores), "name": name, "what": f"Seeds {config['seeds']}", "scores": told,
+        **config, "header": _header(name, license_name, config, scores), "name": name, "what": f"Pictures of seeds {config['seeds']}", "scores": told,
         "inputs": ", ".join(map(_example, config["inputs"])), "inputs_are": inputs, "output_range": ranges, "train": repeated,
         "training": TRAINING.format(**training, kimg=kimg) if training else ""})

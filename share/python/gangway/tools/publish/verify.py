@@ -40,7 +40,7 @@ def _config(folder: Path) -> dict:
     try:
         config = json.loads(_text(file))
         names, training = set(config["files"]), config.get("training")
-        is_known = config["format"] == FORMAT and type(config["step"]) is int
+        is_known = config["format"] == FORMAT and type(config["step"]) is type(config["images"]) is int
         is_known &= all(re.fullmatch(pattern, config[key]) for key, pattern in FIELDS.items())
         if not is_known or (training and (training["checkpoint"] != CHECKPOINT.format(config["step"]) or type(training["steps"]) is not int)):
             raise ValueError
@@ -93,15 +93,16 @@ def _levels(file: Path):
     return shades[None] if shades.ndim == 2 else shades.transpose(2, 0, 1)
 
 
-def _begin(folder: Path, network: str, keys, scratch: Path) -> Path:
-    """Returns a run that begins with the published weights."""
+def _begin(folder: Path, config: dict, job: dict, keys, scratch: Path) -> Path:
+    """Returns a run that begins with the published weights, grown if they are."""
     from safetensors.numpy import load_file, save_file
     try:
         tensors = load_file(folder / WEIGHTS)
     except Exception as error:  # a damaged file may raise anything
         _refuse(folder / WEIGHTS, f"is damaged: {error}")
-    save_file({f"{network}/{name.replace('.', '/', 1)}": values for name, values in tensors.items()}, scratch / WEIGHTS)
-    begun(folder / JOB, scratch / WEIGHTS, scratch / "begun", keys, str(folder / WEIGHTS))
+    save_file({f"{config['network']}/{name.replace('.', '/', 1)}": values for name, values in tensors.items()}, scratch / WEIGHTS)
+    grown = [f"training.growth.from={job['model']['resolution']}"] if "growth" in job["training"] and config["images"] else []
+    begun(folder / JOB, scratch / WEIGHTS, scratch / "begun", [*keys, *grown], str(folder / WEIGHTS))
     return scratch / "begun"
 
 
@@ -122,8 +123,9 @@ def _run_engines(folder: Path, job: dict, inputs: int, run: Path, scratch: Path,
     import numpy as np
     random, model = np.random.default_rng(0), job["model"]
     noise = random.standard_normal((4, inputs)).astype(np.float32)
-    size = (2, model["channels"], model["resolution"], model["resolution"])
-    given = {"image": random.uniform(-1, 1, size).astype(np.float32)} if translates(job) else {"noise": noise}
+    given = {"noise": noise}
+    if translates(job):
+        given = {"image": random.uniform(-1, 1, (2, model["channels"], *[model["resolution"]] * 2)).astype(np.float32)}
     if model.get("classes"):
         given["labels"] = np.arange(4) % model["classes"]
     np.savez(scratch / "inputs.npz", **given)
@@ -141,13 +143,13 @@ def _run_engines(folder: Path, job: dict, inputs: int, run: Path, scratch: Path,
         done = output_of([str(word) for word in words], {**os.environ, "PYTHONPATH": path})
         if done.code != 0:
             _refuse(folder / ONNX, f"{name}: {(complaints(done.text.splitlines()) or [f'its process ended with {done.code}'])[-1]}")
-        made = ((np.load(scratch / "output.npy") + 1) * 127.5).clip(0, 255)
+        made = ((np.load(scratch / "output.npy") + 1) * 127.5).clip(0, 255).round()
         if not np.isfinite(made).all() or (reference is not None and made.shape != reference.shape):
             _refuse(folder / ONNX, f"{name}: its output is not finite, or of another size than that of {of}")
         apart = 0.0 if reference is None else abs(made - reference).max()
         if apart > MOST_APART:
-            _refuse(folder / ONNX, f"{name}: differs from {of} by {apart:.1f} of 255")
-        say(f"ok     {ONNX}: {name}, " + ("finite" if reference is None else f"{apart:.2f} of 255 from {of}"))
+            _refuse(folder / ONNX, f"{name}: differs from {of} by {apart:.0f} of 255")
+        say(f"ok     {ONNX}: {name}, " + ("finite" if reference is None else f"{apart:.0f} of 255 from {of}"))
         reference, of = (made, name) if reference is None else (reference, of)
 
 
@@ -193,7 +195,8 @@ def problems_in(folder: Path, scratch: Path, keys=(), steps: int | None = None, 
     job = checked(_job, folder, config) if not lines else None
     asked = [*without_weights(job), *keys] if job else []
     facts = checked(prepared, folder / JOB, asked) if job else None
-    run = checked(_begin, folder, config["network"], asked, scratch) if facts else None
+    job = facts["job"] if facts else None  # every key
+    run = checked(_begin, folder, config, job, asked, scratch) if facts else None
     if not run:
         return lines
     say(f"ok     {counted(len(config['files']), 'file')}: SHA-256")

@@ -18,8 +18,13 @@ from gangway.tools.publish.verify import problems_in
 from gangway.tools.recorded import reference_of, run_folder, said_by
 
 HIDDEN = ".gangway-publish-"  # prefix of folders that are being written
-# A value that is a path, as "  source: images:/home/me/cats.zip": all before its name.
-PRIVATE = re.compile(r"(?m)^( *\w+: ['\"]?(?:[a-z]+:)*)/.*/")
+# A line whose value is a path: "  source: images:/home/me/cats.zip".
+PATH = re.compile(rb"(?m)^( *\w+: ['\"]?(?:[a-z]+:)*)/.*/(.*)$")
+
+
+def _with_names(job: bytes) -> bytes:
+    """Returns a job's text with the last names of paths alone, and as many bytes, because ONNX files hold it, too."""
+    return PATH.sub(lambda line: (line[1] + line[2]).ljust(len(line[0])), job)
 
 
 def _scores(run: Path, manifest: dict) -> list[card.Score]:
@@ -49,27 +54,17 @@ def _inputs(job: dict, numbers: int) -> list[dict]:
             *([labels] if model.get("classes") else [])]
 
 
-def _training(line, checkpoint, keys: list[str], folder: Path, scratch: Path) -> dict:
-    """Copies the checkpoint, and records the digest of a few steps from it."""
-    place = CHECKPOINT.format(checkpoint.step)
-    shutil.copytree(checkpoint.folder, folder / place)
-    training = {"checkpoint": place, "steps": line.train_steps}
-    if line.train_steps:
-        say(f"trains {line.train_steps} steps, whose digest gangway verify --train {line.train_steps} repeats")
-        digest, arithmetic = trained_on(folder / JOB, folder / place, line.train_steps, scratch, keys)
-        training |= {"digest": digest, "arithmetic": arithmetic}
-    return training
-
-
-def _written(line, run: Path, checkpoint, job: dict, folder: Path, scratch: Path) -> dict:
-    """Writes all files but the card. Returns the content of config.json."""
+def _written(line, run: Path, checkpoint, job: dict, folder: Path) -> dict:
+    """Writes the job, the generator and its pictures. Returns the content of config.json."""
     manifest, reference = checkpoint.manifest, f"{run}@{checkpoint.step}"
     said_by("sample", run, "--step", checkpoint.step, *sample_words(job, line.seeds), "-o", folder / PICTURES)
-    text = manifest["job_yaml"] if line.training else PRIVATE.sub(r"\1", manifest["job_yaml"])
-    (folder / JOB).write_text(text)
+    text = manifest["job_yaml"].encode()
+    plain = text if line.training else _with_names(text)
+    (folder / JOB).write_bytes(plain)
     facts = prepared(folder / JOB)
     for name in (WEIGHTS, ONNX):
         told = said_by("checkpoints", "export", reference, "-o", folder / name)
+    (folder / ONNX).write_bytes((folder / ONNX).read_bytes().replace(text, plain))
     weights, network = re.search(r"(average|last) weights of the (\S+) at step", told).groups()
     digest, *notes = said_by("digest", reference).splitlines()
     for note in notes:
@@ -78,16 +73,27 @@ def _written(line, run: Path, checkpoint, job: dict, folder: Path, scratch: Path
     return {"format": FORMAT, "family": family, "network": network, "weights": weights, "step": checkpoint.step,
             "images": manifest["images"], "digest": digest, "inputs": _inputs(job, facts["inputs"]),
             "output": {"name": "output", "type": "float32", "range": None if family == "mlp" else [-1, 1]}, "seeds": line.seeds,
-            "data": PRIVATE.sub(r"\1", f"data: {job['data']['source']}").removeprefix("data: "), "made_by": versions(),
-            "processor": processor(),
-            **({"training": _training(line, checkpoint, without_weights(job), folder, scratch)} if line.training else {})}
+            "data": re.sub(r"(^|:)/.*/", r"\1", str(job["data"]["source"])), "made_by": versions(), "processor": processor()}
+
+
+def _training(checkpoint, steps: int, job: dict, folder: Path, scratch: Path) -> dict:
+    """Copies the checkpoint, and records the digest of a few steps from it."""
+    place = CHECKPOINT.format(checkpoint.step)
+    shutil.copytree(checkpoint.folder, folder / place)
+    if steps == 0:
+        return {"checkpoint": place, "steps": 0}
+    say(f"trains {steps} steps, whose digest gangway verify --train {steps} repeats")
+    digest, arithmetic = trained_on(folder / JOB, folder / place, steps, scratch, without_weights(job))
+    return {"checkpoint": place, "steps": steps, "digest": digest, "arithmetic": arithmetic}
 
 
 def _publish(line, run: Path, checkpoint, scratch: Path) -> None:
     folder = scratch / "folder"
     folder.mkdir()
     job = job_file.parse(checkpoint.manifest["job_yaml"], str(run))
-    config = _written(line, run, checkpoint, job, folder, scratch)
+    config = _written(line, run, checkpoint, job, folder)
+    if line.training:
+        config["training"] = _training(checkpoint, line.train_steps, job, folder, scratch)
     try:
         scores = [] if line.no_score else _scores(run, checkpoint.manifest)
     except Failed as error:

@@ -10,15 +10,13 @@ TEXT = """---
 
 # {name}
 
-![{what}](samples.png)
+![Pictures of seeds {seeds}](samples.png)
 
 The {weights} weights of a {network} of family {family} at step {step}, after {images} images.
 
 - Digest of the training state: `{digest}` (`gangway digest`).
 - Trained on `{data}`. Published by {made_by} on {processor}.
 {scores}
-## Use
-
 ```python
 import numpy, onnxruntime
 
@@ -26,19 +24,17 @@ generator = onnxruntime.InferenceSession("generator.onnx")
 (output,) = generator.run(None, {{{inputs}}})
 ```
 
-{inputs_are} The output is float32{output_range}. `model.safetensors` has the same weights alone, `job.yaml` the job that trained them.
+`config.json` has inputs and ranges, `model.safetensors` the same weights alone, `job.yaml` the job that trained them. To check all of it:
 
 ```
-gangway verify .{train}
+gangway verify .
 ```
-{training}"""
+"""
 TRAINING = """
-## Train on
-
-`{checkpoint}` holds all networks, averages and the optimizers' state:
+`{checkpoint}` holds all networks, averages and optimizer state. To train on:
 
 ```
-gangway run job.yaml --resume {checkpoint} --run NAME -n 2 data.source=images:FOLDER training.kimg={kimg}
+gangway run job.yaml --resume {checkpoint} --run NAME -n 2 data.source=images:FOLDER training.kimg=KIMG
 ```
 """
 
@@ -50,8 +46,7 @@ class Score(NamedTuple):
 
 
 def _header(name: str, license_name: str, config: dict, scores: list[Score]) -> str:
-    takes_pictures = config["inputs"][0]["name"] == "image"
-    task = "image-to-image" if takes_pictures else "unconditional-image-generation"
+    task = "image-to-image" if config["inputs"][0]["name"] == "image" else "unconditional-image-generation"
     header = {"license": license_name, "library_name": "gangway", "pipeline_tag": task, "tags": ["gan", config["family"], "gangway", "onnx"]}
     if scores:
         metrics = [{"type": score.name.lower(), "name": score.name, "value": score.value} for score in scores]
@@ -61,22 +56,15 @@ def _header(name: str, license_name: str, config: dict, scores: list[Score]) -> 
 
 
 def _example(one: dict) -> str:
+    """Returns an input of 16 examples, as Python."""
     if one["name"] == "labels":
-        return '"labels": numpy.arange(16) % ' + str(one["range"][1] + 1)
-    shape = ["16", *(str(size if isinstance(size, int) else 256) for size in one["shape"][1:])]
-    made = f"numpy.random.randn({', '.join(shape)})" if one["name"] == "noise" else f"numpy.zeros([{', '.join(shape)}])"
-    return f'"{one["name"]}": {made}.astype(numpy.float32)'
+        return f'"labels": numpy.arange(16) % {one["range"][1] + 1}'
+    sizes = ", ".join(str(size if isinstance(size, int) else 256) for size in one["shape"][1:])
+    return f'"{one["name"]}": numpy.random.{"randn" if one["name"] == "noise" else "rand"}(16, {sizes}).astype(numpy.float32)'
 
 
 def text_of(name: str, license_name: str, config: dict, scores: list[Score]) -> str:
     told = "".join(f"- {score.name} {score.value:.4g}, of {score.samples} examples.{NO_FID * score.name.startswith('FD')}\n" for score in scores)
-    ranges = "" if config["output"]["range"] is None else ", pictures from -1 to 1"
-    inputs = " ".join(f"`{one['name']}` is {one['type']} [{', '.join(map(str, one['shape']))}], "
-                      + (one.get("distribution") or "from {} to {}".format(*one["range"])) + "." for one in config["inputs"])
-    training, where = config.get("training"), config["data"]
-    kimg = round(config["images"] / 1000 * 2) or 100
-    repeated = f"\ngangway verify . --train {training['steps']} data.source={where}" if training and training["steps"] else ""
-    return TEXT.format_map({
-        **config, "header": _header(name, license_name, config, scores), "name": name, "what": f"Pictures of seeds {config['seeds']}", "scores": told,
-        "inputs": ", ".join(map(_example, config["inputs"])), "inputs_are": inputs, "output_range": ranges, "train": repeated,
-        "training": TRAINING.format(**training, kimg=kimg) if training else ""})
+    text = TEXT.format_map({**config, "name": name, "header": _header(name, license_name, config, scores), "scores": told,
+                            "inputs": ", ".join(map(_example, config["inputs"]))})
+    return text + (TRAINING.format_map(config["training"]) if config.get("training") else "")

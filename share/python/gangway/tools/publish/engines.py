@@ -9,24 +9,15 @@ import numpy as np
 
 
 def computed(engine: str, file: str, inputs: dict) -> np.ndarray:
-    if engine == "onnxruntime":
-        import onnxruntime
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4
-        return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"]).run(None, inputs)[0]
-    import openvino
-    return openvino.Core().compile_model(file, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})(inputs)[0]
-
-
-def main() -> int:
-    engine, file, inputs, output = sys.argv[1:]
-    try:
-        np.save(output, computed(engine, file, dict(np.load(inputs))))
-    except Exception as error:  # engines raise types of their own
-        print(f"gangway: {' '.join(str(error).split())[:300] or type(error).__name__}", file=sys.stderr)
-        return 1
-    return 0
+    if engine == "openvino":
+        import openvino
+        return openvino.Core().compile_model(file, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})(inputs)[0]
+    import onnxruntime
+    return onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"]).run(None, inputs)[0]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        np.save(sys.argv[4], computed(*sys.argv[1:3], dict(np.load(sys.argv[3]))))
+    except Exception as error:  # engines raise types of their own
+        sys.exit(f"gangway: {' '.join(str(error).split())[:300] or type(error).__name__}")

@@ -221,10 +221,23 @@ class Published(unittest.TestCase):
             (self.folder / "job.yaml").write_text(own)
             self.sealed(config)
             self.assertIn(f"job.yaml: {key} names code", self.one_line())
+        for own, text in (("model:\n  library: evil.so\n  library: none\n", "a key is there twice"),
+                          ("model: {}\n# \u2028library", "control characters")):
+            config = self.copied(self.plain)
+            (self.folder / "job.yaml").write_text(own)
+            self.sealed(config)
+            self.assertIn(text, self.one_line())
         config = self.copied(self.whole)
         (self.folder / "job.yaml").write_text((self.plain / "job.yaml").read_text())
         self.sealed(config)
         self.assertIn("manifest.json: is damaged, or has another job than job.yaml", self.one_line())
+
+    def test_modules_in_the_folder_are_not_imported(self):
+        self.copied(self.plain)
+        for name in ("numpy", "onnxruntime", "openvino", "json", "gangway"):
+            (self.folder / f"{name}.py").write_text("open('evil', 'w')\n")
+        subprocess.run([Path(os.environ["GANGWAY_BIN"]) / "gangway", "verify", "."], cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
+        self.assertFalse((self.folder / "evil").exists())
 
     def test_an_engine_that_crashes_costs_a_line(self):
         engines = self.folder.parent / "engines"

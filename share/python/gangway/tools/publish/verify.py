@@ -67,6 +67,8 @@ def _require_whole(folder: Path, name: str, wanted: str) -> None:
 def _job(folder: Path, config: dict) -> dict:
     """Reads job.yaml. Raises Failed if it names code, or is not the checkpoint's."""
     text = _text(folder / JOB)
+    if not text.replace("\n", "").isprintable():  # parsers of YAML take such characters for different things
+        _refuse(folder / JOB, "has control characters")
     job = job_file.parse(text, str(folder / JOB))
     if key := own_code(job):
         _refuse(folder / JOB, f"{key} names code, which is not run")
@@ -134,12 +136,12 @@ def _run_engines(folder: Path, job: dict, inputs: int, run: Path, scratch: Path,
     if has_noise(job):
         said_by("sample", run, "--noise", scratch / "noise.npy", "--single", scratch / "single")
         reference = np.stack([_levels(file) for file in sorted((scratch / "single").iterdir())])
-    path = os.pathsep.join([str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join(filter(None, [str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH")]))
     for module, name in ENGINES.items():
         if not importlib.util.find_spec(module):
             say(f"note   {ONNX}: {name} is not installed; ./launch/setup deploy adds it")
             continue
-        words = [sys.executable, "-m", "gangway.tools.publish.engines", module, folder / ONNX, scratch / "inputs.npz", scratch / "output.npy"]
+        words = [sys.executable, "-P", "-m", "gangway.tools.publish.engines", module, folder / ONNX, scratch / "inputs.npz", scratch / "output.npy"]
         done = output_of([str(word) for word in words], {**os.environ, "PYTHONPATH": path})
         if done.code != 0:
             _refuse(folder / ONNX, f"{name}: {(complaints(done.text.splitlines()) or [f'its process ended with {done.code}'])[-1]}")
@@ -154,7 +156,7 @@ def _run_engines(folder: Path, job: dict, inputs: int, run: Path, scratch: Path,
 
 
 def _compare_digest(folder: Path, config: dict, say) -> None:
-    place, digest = config["training"]["checkpoint"], said_by("digest", folder).split()[0]
+    place, digest = config["training"]["checkpoint"], said_by("digest", f"{folder}@{config['step']}").split()[0]
     if digest != config["digest"]:
         _refuse(folder / place, f"has digest {digest}, and {CONFIG} {config['digest']}")
     say(f"ok     {place}: digest {digest}")

@@ -120,13 +120,13 @@ class Published(unittest.TestCase):
         config = self.copied(self.whole)
         self.assertIn("keep the job's paths", self.said_whole)
         self.assertIn("discriminator_optimizer/first_moment/0/weight", json.dumps(json.loads(
-            (self.folder / config["training"]["checkpoint"] / "manifest.json").read_text())["tensors"]))
+            (self.folder / "checkpoints/step-000000000/manifest.json").read_text())["tensors"]))
         digest = config["training"]["digest"]
-        self.assertIn(f"digest {digest}\n", said(verify.command, self.folder, "--train", STEPS))
+        self.assertIn(f"2 steps from step 0 give digest {digest}\n", said(verify.command, self.folder, "--train", STEPS))
         self.assertIn("--train 3", self.one_line("--train", 3, code=5))
         config["training"]["digest"] = "0" * 32
         self.sealed(config)
-        self.assertRegex(self.one_line("--train", STEPS), f"checkpoints/step-000000000: 2 steps give digest {digest}")
+        self.assertRegex(self.one_line("--train", STEPS), f"checkpoints/step-000000000: 2 steps from step 0 give digest {digest}")
         config["training"]["arithmetic"] = "another"
         self.sealed(config)
         self.assertIn("another kind of processor", said(verify.command, self.folder, "--train", STEPS))
@@ -183,7 +183,7 @@ class Published(unittest.TestCase):
         config = self.copied(self.plain)
         for content in ("", "[]", "{", "[" * 100000, '{"format": 1}', json.dumps({**config, "files": 3}), json.dumps({**config, "step": "0"}),
                         json.dumps({**config, "seeds": "--help"}), json.dumps({**config, "network": "../x"}), json.dumps({**config, "format": 2}),
-                        json.dumps({**config, "training": {"checkpoint": "..", "steps": 1}}), json.dumps({**config, "files": {}}),
+                        json.dumps({**config, "training": {"steps": "1"}}), json.dumps({**config, "files": {}}),
                         " " * (verify.MOST_BYTES + 1)):
             with self.subTest(content[:40]):
                 (self.folder / "config.json").write_text(content)

@@ -76,15 +76,14 @@ def _written(line, run: Path, checkpoint, job: dict, folder: Path) -> dict:
             "data": re.sub(r"(^|:)/.*/", r"\1", str(job["data"]["source"])), "made_by": versions(), "processor": processor()}
 
 
-def _training(checkpoint, steps: int, job: dict, folder: Path, scratch: Path) -> dict:
+def _training(checkpoint, steps: int, config: dict, keys: list[str], folder: Path, scratch: Path) -> dict:
     """Copies the checkpoint, and records the digest of a few steps from it."""
-    place = CHECKPOINT.format(checkpoint.step)
-    shutil.copytree(checkpoint.folder, folder / place)
+    shutil.copytree(checkpoint.folder, folder / CHECKPOINT.format(checkpoint.step))
     if steps == 0:
-        return {"checkpoint": place, "steps": 0}
+        return {"steps": 0}
     say(f"trains {steps} steps, whose digest gangway verify --train {steps} repeats")
-    digest, arithmetic = trained_on(folder / JOB, folder / place, steps, scratch, without_weights(job))
-    return {"checkpoint": place, "steps": steps, "digest": digest, "arithmetic": arithmetic}
+    digest, arithmetic = trained_on(folder, config, steps, scratch, keys)
+    return {"steps": steps, "digest": digest, "arithmetic": arithmetic}
 
 
 def _publish(line, run: Path, checkpoint, scratch: Path) -> None:
@@ -93,7 +92,7 @@ def _publish(line, run: Path, checkpoint, scratch: Path) -> None:
     job = job_file.parse(checkpoint.manifest["job_yaml"], str(run))
     config = _written(line, run, checkpoint, job, folder)
     if line.training:
-        config["training"] = _training(checkpoint, line.train_steps, job, folder, scratch)
+        config["training"] = _training(checkpoint, line.train_steps, config, without_weights(job), folder, scratch)
     try:
         scores = [] if line.no_score else _scores(run, checkpoint.manifest)
     except Failed as error:
@@ -105,7 +104,7 @@ def _publish(line, run: Path, checkpoint, scratch: Path) -> None:
     config |= {"scores": [score._asdict() for score in scores], "files": {str(file.relative_to(folder)): sha256_of(file) for file in files}}
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     (folder / "README.md").write_text(card.text_of(line.output.absolute().name, line.license, config, scores))
-    for problem in problems_in(folder, scratch, [f"data.source={job['data']['source']}"], say=lambda line: None):
+    for problem in problems_in(folder, scratch, [f"data.source={job['data']['source']}"]):
         raise Failed(problem.replace(str(folder), str(line.output)), 5)
     heed()
     folder.rename(line.output.absolute())

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from gangway import job_file
+from gangway.tools.publish.folder import CHECKPOINT
 
 NO_FID = " It is not the FID, which uses the Inception network (docs/evaluation.md of Gangway)."
 TEXT = """---
@@ -67,4 +68,4 @@ def text_of(name: str, license_name: str, config: dict, scores: list[Score]) -> 
     told = "".join(f"- {score.name} {score.value:.4g}, of {score.samples} examples.{NO_FID * score.name.startswith('FD')}\n" for score in scores)
     text = TEXT.format_map({**config, "name": name, "header": _header(name, license_name, config, scores), "scores": told,
                             "inputs": ", ".join(map(_example, config["inputs"]))})
-    return text + (TRAINING.format_map(config["training"]) if config.get("training") else "")
+    return text + (TRAINING.format(checkpoint=CHECKPOINT.format(config["step"])) if config.get("training") else "")

@@ -65,18 +65,18 @@ def versions() -> str:
     return " ".join(said_by("--version").split())
 
 
-def trained_on(job: Path, checkpoint: Path, steps: int, scratch: Path, keys=()) -> tuple[str, str]:
-    """Trains `steps` steps from a checkpoint on one worker. Returns the digest and the arithmetic.
+def trained_on(folder: Path, config: dict, steps: int, scratch: Path, keys) -> tuple[str, str]:
+    """Trains `steps` steps from the checkpoint on one worker. Returns the digest and the arithmetic.
     Raises Failed if that fails."""
-    manifest, facts = json.loads((checkpoint / "manifest.json").read_text()), measured.prepared(job, keys)
-    kimg = (manifest["images"] + steps * facts["images_per_step"]) / 1000
+    job, checkpoint, last = folder / JOB, folder / CHECKPOINT.format(config["step"]), config["step"] + steps
+    facts = measured.prepared(job, keys)
+    kimg = (config["images"] + steps * facts["images_per_step"]) / 1000
     words = [program(), "run", job, *replay.one_group(facts), *replay.PLAIN, *measured.PLAIN, f"training.kimg={kimg}", *keys,
              "--resume", checkpoint, "--outdir", scratch / "runs", "--run", "trained", "-n", 1, "--progress", "lines"]
     done = measured.output_of([str(word) for word in words], dict(os.environ))
-    if done.code != 0:
-        why = (complaints(done.text.splitlines()) or ["it said nothing"])[-1]
-        raise Failed(f"{checkpoint}: cannot be trained on: {why}", done.code)
-    run, = (scratch / "runs").glob("*-trained")
-    last = manifest["step"] + steps
-    trained = json.loads((run / CHECKPOINT.format(last) / "manifest.json").read_text())
-    return said_by("digest", f"{run}@{last}").splitlines()[0], trained["software"].get("arithmetic", "")
+    trained = next((scratch / "runs").glob(f"*-trained/{CHECKPOINT.format(last)}/manifest.json"), None)
+    if done.code != 0 or not trained:
+        why = (complaints(done.text.splitlines()) or [f"the training did not reach step {last}"])[-1]
+        raise Failed(f"{checkpoint}: cannot be trained on: {why}", done.code or 5)
+    digest = said_by("digest", f"{trained.parents[2]}@{last}").splitlines()[0]
+    return digest, json.loads(trained.read_text())["software"].get("arithmetic", "")

@@ -42,7 +42,7 @@ def _config(folder: Path) -> dict:
         names, training = set(config["files"]), config.get("training")
         is_known = config["format"] == FORMAT and type(config["step"]) is type(config["images"]) is int
         is_known &= all(re.fullmatch(pattern, config[key]) for key, pattern in FIELDS.items())
-        if not is_known or (training and (training["checkpoint"] != CHECKPOINT.format(config["step"]) or type(training["steps"]) is not int)):
+        if not is_known or (training and not (type(training["steps"]) is int and isinstance(training.get("arithmetic", ""), str))):
             raise ValueError
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         _refuse(file, "is no config.json of gangway publish: damaged, of a newer version, or another program's")
@@ -73,7 +73,7 @@ def _job(folder: Path, config: dict) -> dict:
     if key := own_code(job):
         _refuse(folder / JOB, f"{key} names code, which is not run")
     if config.get("training"):
-        manifest = folder / config["training"]["checkpoint"] / "manifest.json"
+        manifest = folder / CHECKPOINT.format(config["step"]) / "manifest.json"
         try:
             kept = json.loads(manifest.read_bytes())["job_yaml"]
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
@@ -108,7 +108,7 @@ def _begin(folder: Path, config: dict, job: dict, keys, scratch: Path) -> Path:
     return scratch / "begun"
 
 
-def _pictures(folder: Path, config: dict, job: dict, run: Path, scratch: Path, say) -> None:
+def _pictures(folder: Path, config: dict, job: dict, run: Path, scratch: Path) -> None:
     again = scratch / PICTURES
     said_by("sample", run, *sample_words(job, config["seeds"]), "-o", again)
     if again.read_bytes() == (folder / PICTURES).read_bytes():
@@ -120,7 +120,7 @@ def _pictures(folder: Path, config: dict, job: dict, run: Path, scratch: Path, s
     say(f"note   {PICTURES}: made again on another kind of processor, or by another version ({config['processor']}, {config['made_by']}): {apart}")
 
 
-def _run_engines(folder: Path, job: dict, inputs: int, run: Path, scratch: Path, say) -> None:
+def _run_engines(folder: Path, job: dict, inputs: int, run: Path, scratch: Path) -> None:
     """Computes pictures in each engine, and compares them with `gangway sample`'s, or with the first engine's."""
     import numpy as np
     random, model = np.random.default_rng(0), job["model"]
@@ -155,28 +155,30 @@ def _run_engines(folder: Path, job: dict, inputs: int, run: Path, scratch: Path,
         reference, of = (made, name) if reference is None else (reference, of)
 
 
-def _compare_digest(folder: Path, config: dict, say) -> None:
-    place, digest = config["training"]["checkpoint"], said_by("digest", f"{folder}@{config['step']}").split()[0]
+def _compare_digest(folder: Path, config: dict) -> None:
+    place, digest = CHECKPOINT.format(config["step"]), said_by("digest", f"{folder}@{config['step']}").split()[0]
     if digest != config["digest"]:
         _refuse(folder / place, f"has digest {digest}, and {CONFIG} {config['digest']}")
     say(f"ok     {place}: digest {digest}")
 
 
-def _train(folder: Path, config: dict, steps: int, keys, scratch: Path, say) -> None:
+def _train(folder: Path, config: dict, steps: int, keys, scratch: Path) -> None:
     training = config.get("training") or {"steps": 0}
     if steps != training["steps"]:
         raise Failed(f"--train {steps}: {folder / CONFIG} has the digest of {training['steps']} steps"
-                     + ("" if training["steps"] else ": it was published without --training"))
-    place, what = training["checkpoint"], counted(steps, "step")
-    digest, arithmetic = trained_on(folder / JOB, folder / place, steps, scratch, keys)
-    if digest != training["digest"] and arithmetic == training["arithmetic"]:
-        _refuse(folder / place, f"{what} give digest {digest}, and {CONFIG} has {training['digest']}")
-    say(f"ok     {what} from {place}: digest {digest}" if digest == training["digest"] else
-        f"note   {what} from {place}: digest {digest} on another kind of processor, of which the published one is not promised (docs/numerics.md)")
+                     + ("" if training["steps"] else ": it was published without them"))
+    digest, arithmetic = trained_on(folder, config, steps, scratch, keys)
+    place, what = CHECKPOINT.format(config["step"]), f"{counted(steps, 'step')} from step {config['step']} give digest {digest}"
+    if digest == training.get("digest"):
+        return say(f"ok     {place}: {what}")
+    if arithmetic == training.get("arithmetic"):
+        _refuse(folder / place, f"{what}, and {CONFIG} has {training.get('digest')}")
+    say(f"note   {place}: {what}, on another kind of processor, of which {training.get('digest')} is not promised (docs/numerics.md)")
 
 
-def problems_in(folder: Path, scratch: Path, keys=(), steps: int | None = None, say=say) -> list[str]:
-    """Returns a line for each file that is not what config.json says, or does not load. Loads nothing of damaged files.
+def problems_in(folder: Path, scratch: Path, keys=(), steps: int | None = None) -> list[str]:
+    """Returns a line for each file that is not what config.json says, or does not load, and prints one for what is right.
+    Loads nothing of damaged files.
     @param keys  of the job, as data.source; steps: to train on, None: none
     Raises Failed if the machine lacks something, or a signal came."""
     lines: list[str] = []
@@ -205,12 +207,12 @@ def problems_in(folder: Path, scratch: Path, keys=(), steps: int | None = None, 
     if translates(job) and not keys:
         say(f"note   {PICTURES}: not made again, for it takes pictures; give data.source=...")
     else:
-        checked(_pictures, folder, config, job, run, scratch, say)
-    checked(_run_engines, folder, job, facts["inputs"], run, scratch, say)
+        checked(_pictures, folder, config, job, run, scratch)
+    checked(_run_engines, folder, job, facts["inputs"], run, scratch)
     if config.get("training"):
-        checked(_compare_digest, folder, config, say)
+        checked(_compare_digest, folder, config)
     if steps and not lines:
-        checked(_train, folder, config, steps, asked, scratch, say)
+        checked(_train, folder, config, steps, asked, scratch)
     return lines
 
 

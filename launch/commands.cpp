@@ -49,6 +49,8 @@ constexpr auto kOthers = std::to_array<OtherCommand>({
     {"bench", kPython, "Measure this machine's or cluster's cores, communication and disk"},
     {"doctor", kPython, "What this machine has and lacks, or in what several hosts differ"},
     {"import", kPython, "Begin a run with networks that another program has trained"},
+    {"publish", kPython, "Write a trained generator as a folder in Hugging Face's layout"},
+    {"verify", kPython, "Check a published folder: hashes, pictures made again, engines, training"},
     {"init", kPython,
      "Write a job for a set of pictures, or a job's files for Slurm, Kubernetes or a container "
      "build"},

@@ -95,6 +95,7 @@ nlohmann::ordered_json told(const ResolvedJob& job, const std::vector<std::strin
       {"overrides", overrides},
       {"images_per_step", job.spec.images_per_step()},
       {"steps", job.spec.total_steps()},
+      {"inputs", job.spec.model.inputs()},
       {"burn_in_images", job.spec.ends_burn_in() ? job.spec.burn_in_images() : 0.0},
       {"networks", std::move(networks)},
       // The default of `gangway run` without -n, on this host.

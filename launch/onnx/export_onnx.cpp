@@ -5,14 +5,14 @@
 #include <cstddef>
 #include <iostream>
 #include <span>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/atomic_file.hpp"
 #include "base/errors.hpp"
-#include "checkpoint/files/durable_file.hpp"
-#include "checkpoint/files/file_system.hpp"
 #include "checkpoint/format/stored_state.hpp"
 #include "gan/layer_noise.hpp"
 #include "job/file/parse.hpp"
@@ -49,16 +49,18 @@ std::vector<float> stored_values(checkpoint::StoredState& state, const std::stri
   return values;
 }
 
-void write_new_file(const fs::path& file, const std::string& content) {
-  const checkpoint::PosixFileSystem files;
-  checkpoint::NewFile created(files, file, content.size());
-  created.write(std::as_bytes(std::span(content)));
-  created.finish();
+/// @throws EnvironmentError if the file is there: its content may be wanted
+void require_new(const fs::path& file) {
+  std::error_code ignored;
+  if (fs::exists(fs::symlink_status(file, ignored))) {
+    throw EnvironmentError(file.string() + ": is there already; name a new file");
+  }
 }
 
 }  // namespace
 
 void export_onnx(const OnnxExport& options) {
+  require_new(options.file);
   checkpoint::StoredState state(options.checkpoint);
   const checkpoint::Manifest& manifest = state.manifest();
   const fs::path run = fs::absolute(options.checkpoint).parent_path().parent_path();
@@ -79,12 +81,14 @@ void export_onnx(const OnnxExport& options) {
                                    shape);
       });
   const char* const weights = is_average ? "average" : "last";
-  write_new_file(options.file, onnx_model(graph, network.name,
-                                          {{"gangway.network", network.name},
-                                           {"gangway.weights", weights},
-                                           {"gangway.step", std::to_string(manifest.step)},
-                                           {"gangway.images", std::to_string(manifest.images)},
-                                           {"gangway.job.yaml", manifest.job_yaml}}));
+  // A killed export leaves only FILE.tmp, which the next one overwrites.
+  write_file_atomically(options.file,
+                        onnx_model(graph, network.name,
+                                   {{"gangway.network", network.name},
+                                    {"gangway.weights", weights},
+                                    {"gangway.step", std::to_string(manifest.step)},
+                                    {"gangway.images", std::to_string(manifest.images)},
+                                    {"gangway.job.yaml", manifest.job_yaml}}));
   const auto millions = static_cast<double>(multiply_adds(graph)) / 1e6;
   std::cout << fmt::format(
                    "{}: ONNX, {} weights of the {} at step {}; {:.4g} million multiply-adds "

@@ -101,7 +101,8 @@ void become_python(const std::vector<std::string>& typed, const Environment& env
   ::setenv("PYTHONPATH", ((share / "python").string() + (before ? ":" + *before : "")).c_str(), 1);
   ::setenv("GANGWAY_BIN", program_folder().c_str(), 1);
   ::setenv("GANGWAY_TYPED", typed.front().c_str(), 1);
-  std::vector<std::string> arguments{"-m", "gangway.tools"};
+  // -P: no module comes from the current folder, which may be a stranger's.
+  std::vector<std::string> arguments{"-P", "-m", "gangway.tools"};
   arguments.insert(arguments.end(), typed.begin() + 1, typed.end());
   execute(python, python, arguments, "name an interpreter in GANGWAY_PYTHON");
 }

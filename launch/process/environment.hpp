@@ -41,8 +41,9 @@ void require_programs(DeviceKind device);
 /// @throws EnvironmentError if the program does not exist
 [[noreturn]] void become(const std::string& program, const std::vector<std::string>& arguments,
                          const std::string& name = {});
-/// Replaces this process by `python -m gangway.tools WORDS` with the package beside the programs.
-/// The interpreter is that of GANGWAY_PYTHON, the checkout's .venv, VIRTUAL_ENV, or python3.
+/// Replaces this process by `python -P -m gangway.tools WORDS` with the package beside the
+/// programs. The interpreter is that of GANGWAY_PYTHON, the checkout's .venv, VIRTUAL_ENV, or
+/// python3.
 /// @param typed  the program's name, for printed commands, and WORDS
 /// @throws EnvironmentError if it cannot be started
 [[noreturn]] void become_python(const std::vector<std::string>& typed,

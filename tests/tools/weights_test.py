@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import types
 import unittest
 from pathlib import Path
@@ -262,6 +263,19 @@ class Imports(unittest.TestCase):
         self.assertIn("relu", self.refusal(self.pickled({"G": Persistent(generator, {"synthesis.b8.conv0": {"activation": "relu"}})})))
         narrow = {**generator, "synthesis.b8.conv1.affine.weight": torch.randn(3, LATENT)}
         self.assertIn("network.pt", self.refusal(self.saved(narrow, "network.pt")))
+
+    def test_what_a_killed_import_left_is_removed_by_the_next(self):
+        file = self.saved(residual_generator().state_dict())
+        words = [sys.executable, "-m", "gangway.tools", "import", file, "-o", "run", "model.resolution=32"]
+        process = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": str(ROOT / "share/python")}, stdout=subprocess.DEVNULL)
+        end = time.monotonic() + 60
+        while not (left := list(self.folder.glob(".gangway-import-*"))) and time.monotonic() < end:
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        self.assertEqual(len(left), 1)
+        self.imported(file, "model.resolution=32")
+        self.assertEqual(set(self.folder.iterdir()), {file, self.folder / "run"})
 
     def test_a_wrong_command_is_refused(self):
         file = self.saved(residual_generator().state_dict())

@@ -15,6 +15,12 @@ def loader():
     class Loader(yaml.SafeLoader):
         yaml_implicit_resolvers: dict = {}
 
+        def construct_mapping(self, node, deep=False):
+            keys = [str(key.value) for key, _ in node.value]
+            if len(set(keys)) < len(keys):  # gangway refuses this, too
+                raise yaml.YAMLError(f"line {node.start_mark.line + 1}: a key is there twice")
+            return super().construct_mapping(node, deep)
+
     for tag, words, first in (("bool", r"(?:true|false)$", "tf"), ("null", r"(?:null|~|)$", ["n", "~", ""]),
                               ("int", r"[-+]?\d+$", "-+0123456789"), ("float", _NUMBER.pattern, "-+.0123456789")):
         Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(words), list(first))

@@ -58,6 +58,14 @@ def require_place(file: Path) -> None:
         raise Failed(f"-o {file}: there is no folder {file.parent}; make it first")
 
 
+def require_new_folder(folder: Path) -> None:
+    """Raises Failed if the folder that -o names is there, or has no place."""
+    if os.path.lexists(folder):
+        raise Failed(f"-o {folder}: is there already; name a new folder")
+    if not folder.absolute().parent.is_dir():
+        raise Failed(f"-o {folder}: there is no folder {folder.parent}; make it first")
+
+
 def require_plot(file: Path | None) -> None:
     """Raises Failed if the plot cannot be written. Call it before the training starts."""
     if file:

@@ -28,7 +28,7 @@ STOPPED_LIMIT = 3             # seconds of SIGSTOP after which a measurement is 
 LAST_LIMIT = 10               # seconds after a signal until a command is killed
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SCRATCH = "gangway-scratch-"  # prefix of folders, as in launch/process/temporary_folder.cpp
-YOUNG = 60                    # seconds: a younger folder may not be locked yet
+YOUNG = 60                    # seconds: a younger folder of C++ may not be locked yet
 # Overrides the job: scores and new starts would take time of the measured cores.
 PLAIN = ["checkpoint.keep_best=0", "evaluation.every_kimg=0", "layout.balance=off", "layout.restarts=0"]
 
@@ -196,25 +196,40 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _sweep(parent: str) -> None:
+def _sweep(parent: str, prefix: str) -> None:
     """Removes this user's temporary folders whose owners were killed."""
     for entry in os.scandir(parent):
         with contextlib.suppress(OSError):
             status = entry.stat(follow_symlinks=False)
-            if (entry.name.startswith(SCRATCH) and stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
-                    and time.time() - status.st_mtime > YOUNG and (held := _locked(entry.path)) is not None):
+            is_young = prefix == SCRATCH and time.time() - status.st_mtime <= YOUNG
+            if (entry.name.startswith(prefix) and stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+                    and not is_young and (held := _locked(entry.path)) is not None):
                 _remove(Path(entry.path))
                 os.close(held)
 
 
-@contextlib.contextmanager
-def scratch_folder(parent: str | None = None):
-    """Yields a temporary folder and removes it after the block, also after a termination signal.
-    Locks it, because other tools remove unlocked ones. @param parent  None: the system's"""
-    with noted_requests():
-        _sweep(parent or tempfile.gettempdir())
-        folder = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=parent))
+def _made(parent: str, prefix: str) -> tuple[Path, int | None]:
+    """Makes a folder and locks it. Another tool may sweep it before the lock: then makes another."""
+    for _ in range(3):
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         held = _locked(folder)
+        if held is not None and folder.is_dir():
+            break
+    return folder, held
+
+
+@contextlib.contextmanager
+def scratch_folder(parent: str | None = None, prefix: str = SCRATCH):
+    """Yields a temporary folder and removes it after the block, also after a termination signal.
+    Locks it, because other tools remove unlocked ones. @param parent  None: the system's
+    Raises Failed if it cannot be made."""
+    with noted_requests():
+        parent = parent or tempfile.gettempdir()
+        try:
+            _sweep(parent, prefix)
+            folder, held = _made(parent, prefix)
+        except OSError as error:
+            raise Failed(f"{parent}: no folder can be made in it: {error.strerror}", ENVIRONMENT) from None
         try:
             files = folder / "files"  # the programs lock their folder, so they get another
             files.mkdir()

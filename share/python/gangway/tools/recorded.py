@@ -64,12 +64,21 @@ def is_under_way(run: Path) -> bool:
         return False
 
 
-def said_by(*words, may_differ: bool = False) -> str:
-    """Returns a command's output. Raises Failed if it fails. @param may_differ  accepts code 1"""
-    done = output_of([program(), *map(str, words)], dict(os.environ))
+def said_by(*words, may_differ: bool = False, by: str = "gangway") -> str:
+    """Returns a command's output. Raises Failed if it fails. @param may_differ  accepts code 1; by: the program"""
+    done = output_of([str(Path(program()).with_name(by)), *map(str, words)], dict(os.environ))
     if done.code != 0 and not (may_differ and done.code == 1):
         raise Failed("\n".join(complaints(done.text.splitlines())) or f"gangway {words[0]} ended with {done.code}", done.code)
     return done.text
+
+
+def begun(job: Path, weights: Path, run: Path, keys, named: str) -> None:
+    """Writes a run at step 0 with the weights of a file. @param named  the file's name in errors"""
+    run.mkdir()
+    try:
+        said_by("begin", job, weights, run, *keys, by="gangway-model")
+    except Failed as error:
+        raise Failed(error.line.replace(str(weights), named), error.code) from None
 
 
 class Checkpoints(NamedTuple):

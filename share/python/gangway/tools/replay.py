@@ -108,15 +108,17 @@ def _manifest_in(checkpoint: Path) -> dict:
         raise Failed(f"{checkpoint / 'manifest.json'}: cannot be read: {error}", 5) from None
 
 
+def one_group(recorded: dict) -> list[str]:
+    """Returns the keys that give each worker all networks. @param recorded  prepared()"""
+    removed = [f"~layout.{place}{one['name']}" for one in recorded["networks"] for place in ("", "cuts.")]
+    return ["layout.data=auto", "layout.stages=1", *removed, "layout.shares=auto"]
+
+
 def _keys_for(checkpoint: Path, keys, on_one_group: bool) -> list[str]:
     """Returns the replay's keys. Raises Failed if keys or GANGWAY_ variables change the numbers."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith("GANGWAY_") or name == "GANGWAY_TRUST"}
     recorded = prepared(checkpoint, environment=plain)
-    group = []
-    if on_one_group:
-        removed = [f"~layout.{place}{one['name']}" for one in recorded["networks"] for place in ("", "cuts.")]
-        group = ["layout.data=auto", "layout.stages=1", *removed, "layout.shares=auto"]
-    asked = [*group, *PLAIN, *keys]
+    asked = [*(one_group(recorded) if on_one_group else []), *PLAIN, *keys]
     if prepared(checkpoint, asked)["fingerprint"] != recorded["fingerprint"]:
         raise Failed("a replay trains the recorded job: it takes only keys and GANGWAY_ variables that change no bit, as "
                      "layout.stages=2")

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """`gangway import` begins a run with the networks that another program has trained (docs/coming-from.md)."""
 import re
-import subprocess
-import tempfile
 from pathlib import Path
 
-from gangway.errors import ENVIRONMENT, Failed, complaints
-from gangway.launch import program
-from gangway.tools.command_line import Parser, say, typed
+from gangway.errors import ENVIRONMENT, Failed
+from gangway.tools.command_line import Parser, require_new_folder, say, typed
 from gangway.tools.init.job import published
+from gangway.tools.measured import heed, scratch_folder
+from gangway.tools.recorded import begun
 from gangway.tools.weights import biggan, r3gan, stylegan2, translators
 from gangway.tools.weights.files import CANNOT_BE_USED, Part, parts_of
 from gangway.tools.weights.source import Network
@@ -62,19 +61,15 @@ def converted(parts: list[Part]) -> tuple[str, dict, dict, list[str]]:
 
 
 def _write(run: Path, job: Path, keys: list[str], tensors: dict, files: list[Path]) -> None:
-    """Writes the run. Leaves nothing behind if that fails."""
+    """Writes the run. Leaves nothing behind if that fails; what a killed import left, the next one removes."""
     from safetensors.torch import save_file
     try:
-        with tempfile.TemporaryDirectory(prefix=".gangway-import-", dir=run.parent) as scratch:
-            weights, folder = Path(scratch) / "weights.safetensors", Path(scratch) / "run"
+        with scratch_folder(str(run.parent), ".gangway-import-") as scratch:
+            weights = scratch / "weights.safetensors"
             save_file({name: values.clone() for name, values in tensors.items()}, weights)
-            folder.mkdir()
-            words = [Path(program()).parent / "gangway-model", "begin", job, weights, folder, *keys]
-            done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-            if done.returncode != 0:
-                why = (complaints(done.stderr.splitlines()) or [f"gangway-model ended with {done.returncode}"])[-1]
-                raise Failed(why.replace(str(weights), " ".join(map(str, files))), done.returncode)
-            folder.rename(run)
+            begun(job, weights, scratch / "run", keys, " ".join(map(str, files)))
+            heed()
+            (scratch / "run").rename(run)
     except OSError as error:
         raise Failed(f"{run}: cannot be written: {error.strerror}", ENVIRONMENT) from None
 
@@ -90,10 +85,7 @@ def command(words: list[str]) -> None:
     line = parser.parse_intermixed_args(words)
     own = [word for word in line.words if re.match(r"~?[a-z_0-9.]+=", word)]
     files = [Path(word) for word in line.words if word not in own]
-    if line.output.exists():
-        raise Failed(f"-o {line.output}: is there already; name a new folder")
-    if not line.output.absolute().parent.is_dir():
-        raise Failed(f"-o {line.output}: there is no folder {line.output.parent}; make it first")
+    require_new_folder(line.output)
     if not files:
         parser.error("the following arguments are required: FILE")
     parts = [part for file in files for part in parts_of(file)]

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""`gangway publish` writes a run as a folder in Hugging Face's layout, which `gangway verify` checks (docs/coming-from.md)."""
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+from gangway import job_file
+from gangway.errors import ENVIRONMENT, Failed
+from gangway.opened import open_run
+from gangway.tools.command_line import Parser, require_new_folder, say, typed, whole_number
+from gangway.tools.measured import heed, prepared, scratch_folder
+from gangway.tools.publish import card
+from gangway.tools.publish.folder import (CHECKPOINT, FORMAT, JOB, ONNX, PICTURES, WEIGHTS, own_code, processor, sample_words, sha256_of,
+                                          trained_on, translates, versions, without_weights)
+from gangway.tools.publish.verify import problems_in
+from gangway.tools.recorded import reference_of, run_folder, said_by
+
+HIDDEN = ".gangway-publish-"  # prefix of folders that are being written
+# A line whose value is a path: "  source: images:/home/me/cats.zip".
+PATH = re.compile(rb"(?m)^( *\w+: ['\"]?(?:[a-z]+:)*)/.*/(.*)$")
+
+
+def _with_names(job: bytes) -> bytes:
+    """Returns a job's text with the last names of paths alone, and as many bytes, because ONNX files hold it, too."""
+    return PATH.sub(lambda line: (line[1] + line[2]).ljust(len(line[0])), job)
+
+
+def _scores(run: Path, manifest: dict) -> list[card.Score]:
+    """Returns the checkpoint's recorded scores, or else those of `gangway evaluate`."""
+    step, told = manifest["step"], {}
+    try:
+        told = json.loads((run / f"checkpoints/step-{step:09}.score.json").read_text())
+    except (OSError, ValueError):
+        pass
+    if told.get("checkpoint_id") == manifest["checkpoint_id"]:
+        return [card.Score(one["metric"], one["score"], told["samples"]) for one in (told, *told.get("beside", []))]
+    say("scores the generator with gangway evaluate; --no-score leaves that out")
+    told = json.loads(next(line for line in said_by("evaluate", run, "--step", step, "--json").splitlines() if line.startswith("{")))
+    count = told.get("samples", told.get("pairs", told.get("pictures", 0)))
+    named = {told["metric"]: told.get("score", told.get("covered")), told.get("kernel_metric", ""): told.get("kid"), "SWD": told.get("swd"),
+             "precision": told.get("precision"), "recall": told.get("recall")}
+    return [card.Score(name, value, count) for name, value in named.items() if value is not None]
+
+
+def _inputs(job: dict, numbers: int) -> list[dict]:
+    """Describes the ONNX file's inputs (docs/evaluation.md). @param numbers  of noise"""
+    model = job["model"]
+    if translates(job):
+        return [{"name": "image", "type": "float32", "shape": ["batch", model["channels"], "height", "width"], "range": [-1, 1]}]
+    labels = {"name": "labels", "type": "int64", "shape": ["batch"], "range": [0, model.get("classes", 0) - 1]}
+    return [{"name": "noise", "type": "float32", "shape": ["batch", numbers], "distribution": "standard normal"},
+            *([labels] if model.get("classes") else [])]
+
+
+def _written(line, run: Path, checkpoint, job: dict, folder: Path) -> dict:
+    """Writes the job, the generator and its pictures. Returns the content of config.json."""
+    manifest, reference = checkpoint.manifest, f"{run}@{checkpoint.step}"
+    said_by("sample", run, "--step", checkpoint.step, *sample_words(job, line.seeds), "-o", folder / PICTURES)
+    text = manifest["job_yaml"].encode()
+    plain = text if line.training else _with_names(text)
+    (folder / JOB).write_bytes(plain)
+    facts = prepared(folder / JOB)
+    for name in (WEIGHTS, ONNX):
+        told = said_by("checkpoints", "export", reference, "-o", folder / name)
+    (folder / ONNX).write_bytes((folder / ONNX).read_bytes().replace(text, plain))
+    weights, network = re.search(r"(average|last) weights of the (\S+) at step", told).groups()
+    digest, *notes = said_by("digest", reference).splitlines()
+    for note in notes:
+        say(note)
+    family = job["model"]["family"]
+    return {"format": FORMAT, "family": family, "network": network, "weights": weights, "step": checkpoint.step,
+            "images": manifest["images"], "digest": digest, "inputs": _inputs(job, facts["inputs"]),
+            "output": {"name": "output", "type": "float32", "range": None if family == "mlp" else [-1, 1]}, "seeds": line.seeds,
+            "data": re.sub(r"(^|:)/.*/", r"\1", str(job["data"]["source"])), "made_by": versions(), "processor": processor()}
+
+
+def _training(checkpoint, steps: int, config: dict, keys: list[str], folder: Path, scratch: Path) -> dict:
+    """Copies the checkpoint, and records the digest of a few steps from it."""
+    shutil.copytree(checkpoint.folder, folder / CHECKPOINT.format(checkpoint.step))
+    if steps == 0:
+        return {"steps": 0}
+    say(f"trains {steps} steps, whose digest gangway verify --train {steps} repeats")
+    digest, arithmetic = trained_on(folder, config, steps, scratch, keys)
+    return {"steps": steps, "digest": digest, "arithmetic": arithmetic}
+
+
+def _publish(line, run: Path, checkpoint, scratch: Path) -> None:
+    folder = scratch / "folder"
+    folder.mkdir()
+    job = job_file.parse(checkpoint.manifest["job_yaml"], str(run))
+    config = _written(line, run, checkpoint, job, folder)
+    if line.training:
+        config["training"] = _training(checkpoint, line.train_steps, config, without_weights(job), folder, scratch)
+    try:
+        scores = [] if line.no_score else _scores(run, checkpoint.manifest)
+    except Failed as error:
+        if error.code > 128:  # a signal
+            raise
+        scores = []
+        say(f"note   the card has no score: {error.line}")
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    config |= {"scores": [score._asdict() for score in scores], "files": {str(file.relative_to(folder)): sha256_of(file) for file in files}}
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    (folder / "README.md").write_text(card.text_of(line.output.absolute().name, line.license, config, scores))
+    for problem in problems_in(folder, scratch, [f"data.source={job['data']['source']}"]):
+        raise Failed(problem.replace(str(folder), str(line.output)), 5)
+    heed()
+    folder.rename(line.output.absolute())
+
+
+def command(words: list[str]) -> None:
+    parser = Parser("publish", "Write a trained generator as a folder in Hugging Face's layout. Uploads nothing",
+                    "Examples:\n  gangway publish faces -o faces-256 --license cc-by-4.0\n"
+                    "  gangway publish faces@4000 -o faces-256 --training      with all that fine-tuning needs\n"
+                    "Then: gangway verify faces-256 (docs/coming-from.md)")
+    parser.add_run()
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="folder to make; its name is the model's")
+    parser.add_argument("--license", default="other", metavar="ID", help="Hugging Face's name of a license, as mit (%(default)s)")
+    parser.add_argument("--seeds", default="0-15", help="seeds of samples.png, as 0-63 or 1,5,9 (%(default)s)")
+    parser.add_argument("--no-score", action="store_true", help="leave the score out if the checkpoint has none yet")
+    parser.add_argument("--training", action="store_true",
+                        help="add the checkpoint: all networks, averages and optimizer state. It keeps the job's paths, as data.source")
+    parser.add_argument("--train-steps", type=whole_number(0), default=4, metavar="N",
+                        help="with --training: steps to train now, whose digest verify --train N repeats; 0: none (%(default)s)")
+    line = parser.parse_args(words)
+    require_new_folder(line.output)
+    if not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", line.license):
+        raise Failed(f"--license {line.license}: Hugging Face's names are as mit, apache-2.0 or cc-by-4.0")
+    reference = reference_of(line.run)
+    run = Path(run_folder(reference.run, line.outdir))
+    checkpoint = open_run(run).checkpoint(reference.step)
+    if key := own_code(job_file.parse(checkpoint.manifest["job_yaml"], str(checkpoint.folder))):
+        raise Failed(f"{run}: {key} is code of yours, which is not published: see gangway checkpoints export")
+    try:
+        with scratch_folder(str(line.output.absolute().parent), HIDDEN) as scratch:
+            _publish(line, run, checkpoint, scratch)
+    except OSError as error:
+        raise Failed(f"{line.output}: cannot be written: {error.strerror or error}", ENVIRONMENT) from None
+    say(f"{line.output}: step {checkpoint.step} of {run}; uploaded nothing")
+    if line.training:
+        say(f"note   {JOB} and the checkpoint keep the job's paths, as data.source; without --training there are names alone")
+    say(f"next   {typed('verify', os.fspath(line.output))}")

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""What `gangway publish` and `gangway verify` know of a published folder."""
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+
+from gangway.errors import Failed, complaints
+from gangway.launch import program
+from gangway.tools import measured, replay
+from gangway.tools.recorded import said_by
+
+FORMAT = 1  # of config.json
+CONFIG, JOB, WEIGHTS, ONNX, PICTURES = "config.json", "job.yaml", "model.safetensors", "generator.onnx", "samples.png"
+CHECKPOINT = "checkpoints/step-{:09}"
+TRAINING = re.compile(r"checkpoints/step-[0-9]{9}/(manifest\.json|worker-[0-9]{4}-of-[0-9]{4}\.safetensors)")
+
+
+def sha256_of(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def own_code(job: dict) -> str:
+    """Returns the first key that names code of a user's; empty: there is none."""
+    def found(value, key):
+        if isinstance(value, dict):
+            if "python" in value:
+                yield key
+            for name, inside in value.items():
+                yield from found(inside, f"{key}.{name}".lstrip("."))
+        elif str(value).startswith("python:") or (key in named and value not in (None, "none")):
+            yield key
+    named = {"training.step", "model.library", *(f"model.{section}" for section in job)}
+    return next(found(job, ""), "")
+
+
+def translates(job: dict) -> bool:
+    """Returns whether the generator takes pictures."""
+    return job["model"]["family"] in ("unet", "cyclegan", "johnson")
+
+
+def has_noise(job: dict) -> bool:
+    """Returns whether the generator makes pictures of noise."""
+    return not translates(job) and job["model"]["family"] != "mlp"
+
+
+def sample_words(job: dict, seeds: str) -> list[str]:
+    return ["--seeds", seeds, *["--captions"] * has_noise(job)]
+
+
+def without_weights(job: dict) -> list[str]:
+    """Returns keys that leave out files which the networks began with."""
+    sections = [name for name, section in job.items() if isinstance(section, dict) and "optimizer" in section and "weights" in section]
+    return [f"{name}.weights=none" for name in sections]
+
+
+def processor() -> str:
+    found = re.search(r"(?m)^model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    return found[1] if found else "unknown"
+
+
+def versions() -> str:
+    return " ".join(said_by("--version").split())
+
+
+def trained_on(folder: Path, config: dict, steps: int, scratch: Path, keys) -> tuple[str, str]:
+    """Trains `steps` steps from the checkpoint on one worker. Returns the digest and the arithmetic.
+    Raises Failed if that fails."""
+    job, checkpoint, last = folder / JOB, folder / CHECKPOINT.format(config["step"]), config["step"] + steps
+    facts = measured.prepared(job, keys)
+    kimg = (config["images"] + steps * facts["images_per_step"]) / 1000
+    words = [program(), "run", job, *replay.one_group(facts), *replay.PLAIN, *measured.PLAIN, f"training.kimg={kimg}", *keys,
+             "--resume", checkpoint, "--outdir", scratch / "runs", "--run", "trained", "-n", 1, "--progress", "lines"]
+    done = measured.output_of([str(word) for word in words], dict(os.environ))
+    trained = next((scratch / "runs").glob(f"*-trained/{CHECKPOINT.format(last)}/manifest.json"), None)
+    if done.code != 0 or not trained:
+        why = (complaints(done.text.splitlines()) or [f"the training did not reach step {last}"])[-1]
+        raise Failed(f"{checkpoint}: cannot be trained on: {why}", done.code or 5)
+    digest = said_by("digest", f"{trained.parents[2]}@{last}").splitlines()[0]
+    return digest, json.loads(trained.read_text())["software"].get("arithmetic", "")

@@ -97,6 +97,18 @@ TEST_F(ScoresOfImages, OfAnUntrainedGeneratorAreTheCeiling) {
   EXPECT_EQ(scores.sliced.mean, scores.sliced_ceiling);
 }
 
+TEST_F(ScoresOfImages, AreThoseOfPicturesThatAnotherEngineMade) {
+  const ReferenceData reference = data(80);
+  ImageScorer scorer(reference, network(), kGenerated);
+  TrainedRun run = run_with_weights(7);
+  const ImageScores own = scorer.scores_of(run);
+  run.made = evaluation_samples(run)(0, kGenerated).clone();
+  EXPECT_EQ(scorer.scores_of(run).generated.distance, own.generated.distance);
+  run.made = shades(2)(0, kGenerated);
+  EXPECT_LT(scorer.scores_of(run).generated.distance, own.generated.distance);
+  EXPECT_LT(scorer.scores_of(run, std::array{Metric::kSwd}).front().value, own.sliced.mean);
+}
+
 TEST_F(ScoresOfImages, HaveNoFloorWhereNoRealImagesAreLeft) {
   const ReferenceData reference = data(0);
   ImageScorer scorer(reference, network(), kGenerated);

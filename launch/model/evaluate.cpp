@@ -204,8 +204,7 @@ StackedScores stacked_scores(TrainedRun& run, gan::LeNet& lenet, std::int64_t sa
   const auto modes = [&](const gan::ImageSource& images, std::int64_t count) {
     return gan::stacked_modes(gan::count_stacked_modes(lenet, images, count), shares);
   };
-  return {.generated =
-              modes(evaluation_samples(run), samples),
+  return {.generated = modes(evaluation_samples(run), samples),
           .real = modes(gan::images_of(stacked), std::min(samples, stacked.size()))};
 }
 

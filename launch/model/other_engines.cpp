@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "launch/model/other_engines.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -12,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 #include <torch/version.h>
 
 #include "base/errors.hpp"
@@ -91,16 +90,16 @@ std::int64_t peak_bytes() {
 /// Returns the seconds of single calls, after one that is not counted.
 template <typename Call>
 std::vector<double> times_of(const Call& call, double seconds) {
-  using Clock = std::chrono::steady_clock;
-  const auto since = [](Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
+  const auto now = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
   };
   call();
   std::vector<double> times;
-  for (const Clock::time_point begin = Clock::now(); times.empty() || since(begin) < seconds;) {
-    const Clock::time_point before = Clock::now();
+  for (const double end = now() + seconds; times.empty() || now() < end;) {
+    const double begin = now();
     call();
-    times.push_back(since(before));
+    times.push_back(now() - begin);
   }
   return times;
 }

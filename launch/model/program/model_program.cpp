@@ -85,7 +85,13 @@ std::map<std::string, Value> words_of(Value value) {
   return words;
 }
 
-void add_made(CLI::App& command, EvaluateOptions& options) {
+void add_formats(CLI::App& command, EvaluateOptions& options) {
+  command.add_flag_callback(
+      "--json", [&options] { options.format = gangway::launch::OutputFormat::kJson; },
+      "One line of JSON instead of text");
+  command.add_flag_callback(
+      "--record", [&options] { options.format = gangway::launch::OutputFormat::kRecord; },
+      "Store the scores of evaluation.metrics beside the checkpoint, for checkpoint.keep_best");
   command
       .add_option("--made", options.made,
                   "safetensors file with pictures that another engine made, `output`: prints "
@@ -124,19 +130,13 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads,
                    "Training images to compare with (default: the test images, or else half of the "
                    "training images, 10,000 at most)")
       ->check(CLI::Range(kFewestSamples, kMostImages));
-  command->add_flag_callback(
-      "--json", [&options] { options.format = gangway::launch::OutputFormat::kJson; },
-      "One line of JSON instead of text");
-  command->add_flag_callback(
-      "--record", [&options] { options.format = gangway::launch::OutputFormat::kRecord; },
-      "Store the scores of evaluation.metrics beside the checkpoint, for checkpoint.keep_best");
+  add_formats(*command, options);
   command
       ->add_option("--metric", options.recorded,
                    "Score that --record stores instead: swd, fd (FID) or kid (default: "
                    "evaluation.metrics of the job)")
       ->transform(CLI::CheckedTransformer(std::map<std::string, Metric>{
           {"swd", Metric::kSwd}, {"fd", Metric::kFd}, {"kid", Metric::kKid}}));
-  add_made(*command, options);
   auto* follow = command->add_flag(
       "--follow", options.follows,
       "Score each new checkpoint until the run has ended (evaluation.where: spare)");

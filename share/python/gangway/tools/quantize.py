@@ -55,22 +55,27 @@ class Quantizer:
     def __init__(self, exported: Exported, samples: int | None, threads: int):
         import onnx
         self.exported, self.threads = exported, threads
-        self.layers = layers_of(onnx.load(exported.onnx).graph)
+        graph = onnx.load(exported.onnx).graph
+        self.layers = layers_of(graph)
+        makers = {node.output[0]: node.name for node in graph.node}
+        self.relus = {makers.get(node.input[0]): node.name for node in graph.node if node.op_type == "Relu"}  # by layer
         if not self.layers:
             raise Failed(f"{exported.choice[0]}: its generator has no layers between the first and the last, so INT8 would change nothing")
         self.calibration = batches_of(load_file(exported.inputs("calibration", "--seeds", f"0-{CALIBRATION - 1}")))
         self.evaluation = batches_of(load_file(exported.inputs("evaluation", "--evaluation", *(["--samples", samples] if samples else []))))
 
     def quantised(self, kept, calibration: list[dict], name: str = "int8") -> Path:
-        """Returns the file in which all layers but `kept` are INT8: weights by channel and symmetric, values by tensor."""
+        """Returns the file in which all layers but `kept` are INT8: weights by channel and symmetric, values by tensor.
+        A ReLU behind a layer is in the range of its values."""
         from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
         heed()
         file = self.exported.folder / f"{name}.onnx"
+        layers = [layer for layer in self.layers if layer not in kept]
         logging.disable(logging.WARNING)  # it recommends a preparation that this file has had
         try:
             quantize_static(str(self.exported.onnx), str(file), _Batches(calibration), quant_format=QuantFormat.QDQ, per_channel=True,
                             weight_type=QuantType.QInt8, activation_type=QuantType.QUInt8,
-                            nodes_to_quantize=[layer for layer in self.layers if layer not in kept])
+                            nodes_to_quantize=layers + [self.relus[layer] for layer in layers if layer in self.relus])
         finally:
             logging.disable(logging.NOTSET)
         return file

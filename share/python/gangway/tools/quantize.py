@@ -66,16 +66,17 @@ class Quantizer:
 
     def quantised(self, kept, calibration: list[dict], name: str = "int8") -> Path:
         """Returns the file in which all layers but `kept` are INT8: weights by channel and symmetric, values by tensor.
-        A ReLU behind a layer is in the range of its values."""
+        Results are rounded behind a ReLU. Without one they stay float, because norms, gains and noise follow."""
         from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
         heed()
         file = self.exported.folder / f"{name}.onnx"
         layers = [layer for layer in self.layers if layer not in kept]
+        relus = [self.relus[layer] for layer in layers if layer in self.relus]
         logging.disable(logging.WARNING)  # it recommends a preparation that this file has had
         try:
             quantize_static(str(self.exported.onnx), str(file), _Batches(calibration), quant_format=QuantFormat.QDQ, per_channel=True,
-                            weight_type=QuantType.QInt8, activation_type=QuantType.QUInt8,
-                            nodes_to_quantize=layers + [self.relus[layer] for layer in layers if layer in self.relus])
+                            weight_type=QuantType.QInt8, activation_type=QuantType.QUInt8, nodes_to_quantize=layers + relus,
+                            extra_options={"OpTypesToExcludeOutputQuantization": [] if relus else CONVOLUTIONS})
         finally:
             logging.disable(logging.NOTSET)
         return file

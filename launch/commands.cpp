@@ -48,6 +48,8 @@ constexpr auto kOthers = std::to_array<OtherCommand>({
      "Measure how a job scales, and compare it with the prediction and the limit"},
     {"bench", kPython, "Measure this machine's or cluster's cores, communication and disk"},
     {"doctor", kPython, "What this machine has and lacks, or in what several hosts differ"},
+    {"quantize", kPython,
+     "Write a generator as INT8 ONNX, if the score of its pictures stays near that of float32"},
     {"import", kPython, "Begin a run with networks that another program has trained"},
     {"publish", kPython, "Write a trained generator as a folder in Hugging Face's layout"},
     {"verify", kPython, "Check a published folder: hashes, pictures made again, engines, training"},

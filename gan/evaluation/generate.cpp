@@ -135,24 +135,30 @@ at::Tensor evaluation_labels(const ModelSpec& model, std::uint64_t seed, std::in
   return labels;
 }
 
+Latents evaluation_latents(const ModelSpec& model, std::uint64_t seed, std::int64_t first,
+                           std::int64_t count) {
+  const Latents latents = new_latents(model, count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const RandomKey key{.seed = seed, .step = first + i, .phase = kPhaseEvaluation};
+    const at::Tensor row = latents.noise[i];
+    draw_noise(row, model, key);
+    if (model.categories > 0) {
+      row.narrow(0, model.latent + model.codes, model.categories)
+          .copy_(keyed_categories(with_draw(key, RandomDraw::kCategory), 1, model.categories,
+                                  at::kCPU)[0]);
+    }
+    if (model.classes > 0) {
+      latents.labels[i].copy_(
+          keyed_labels(with_draw(key, RandomDraw::kLabel), 1, model.classes, at::kCPU)[0]);
+    }
+  }
+  return latents;
+}
+
 ImageSource evaluation_samples(Network& generator, const ModelSpec& model, std::uint64_t seed) {
   return [&generator, model, seed](std::int64_t first, std::int64_t count) {
-    const Latents latents = new_latents(model, count);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const RandomKey key{.seed = seed, .step = first + i, .phase = kPhaseEvaluation};
-      const at::Tensor row = latents.noise[i];
-      draw_noise(row, model, key);
-      if (model.categories > 0) {
-        row.narrow(0, model.latent + model.codes, model.categories)
-            .copy_(keyed_categories(with_draw(key, RandomDraw::kCategory), 1, model.categories,
-                                    at::kCPU)[0]);
-      }
-      if (model.classes > 0) {
-        latents.labels[i].copy_(
-            keyed_labels(with_draw(key, RandomDraw::kLabel), 1, model.classes, at::kCPU)[0]);
-      }
-    }
-    const at::Tensor examples = generate(generator, model, latents);
+    const at::Tensor examples =
+        generate(generator, model, evaluation_latents(model, seed, first, count));
     // Clamps pictures because some families have no tanh.
     return model.family->makes_images() ? examples.clamp(-1.0, 1.0) : examples;
   };

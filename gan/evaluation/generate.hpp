@@ -42,6 +42,9 @@ struct Latents {
 /// 1. Without such a code the columns differ by their noise.
 [[nodiscard]] at::Tensor generate_code_grid(Network& generator, const ModelSpec& model, int side);
 
+/// Returns the inputs of samples `first` to `first` + `count` - 1 of an evaluation.
+[[nodiscard]] Latents evaluation_latents(const ModelSpec& model, std::uint64_t seed,
+                                         std::int64_t first, std::int64_t count);
 /// Returns the samples for evaluation: noise and labels of sample i depend on (seed, i) only, not
 /// on batches. Images are in [-1, 1]. `generator` must outlive the source.
 [[nodiscard]] ImageSource evaluation_samples(Network& generator, const ModelSpec& model,

@@ -30,8 +30,9 @@ struct EvaluateOptions {
   std::filesystem::path lenet;          ///< weights of FD-LeNet
   std::optional<std::int64_t> real;     ///< training images to compare with; nullopt: the usual set
   OutputFormat format = OutputFormat::kText;
-  bool follows = false;  ///< follow_scores
-  bool awaits = false;   ///< await_score
+  std::filesystem::path made;  ///< read_made: scores these pictures instead; empty: none
+  bool follows = false;        ///< follow_scores
+  bool awaits = false;         ///< await_score
   /// Given options that apply only to scores of generated images: "--real".
   std::vector<std::string> of_images;
 };
@@ -47,6 +48,25 @@ struct SampleOptions {
   std::filesystem::path single;  ///< folder for one file per picture; replaces the grid
   bool has_captions = false;     ///< seeds and labels under the pictures
   double truncation = 1.0;       ///< psi of gan/evaluation/truncation.hpp; 1: none
+};
+
+/// Inputs of a run's network, for other engines.
+struct InputsOptions {
+  RunChoice run;
+  std::string seeds = "0-31";          ///< noise of these seeds, or these training pictures
+  bool is_evaluation = false;          ///< instead: the inputs that `evaluate` gives
+  std::optional<std::int64_t> images;  ///< their number; nullopt: evaluation.images of the job
+  std::filesystem::path file;          ///< safetensors to be written; must not exist
+};
+
+/// What `time_network` measures, as share/python/gangway/tools/bench/engine.py does of others.
+struct TimeOptions {
+  RunChoice run;
+  std::filesystem::path inputs;  ///< as write_inputs makes it
+  std::int64_t batch = 1;
+  double seconds = 1.0;
+  Precision precision = Precision::kFp32;
+  std::filesystem::path made;  ///< writes "output" of all inputs here instead; empty: measures
 };
 
 struct TrainFeaturesOptions {
@@ -98,6 +118,11 @@ void evaluate(const EvaluateOptions& options);
 /// Writes a grid of pictures (points: a scatter plot), one per seed. @throws ConfigError for a
 /// label if the generator makes pictures from pictures
 void sample(const SampleOptions& options);
+/// Writes a file with "noise" and "labels", or "image". @throws ConfigError, EnvironmentError
+void write_inputs(const InputsOptions& options);
+/// Prints seconds of single calls and the peak memory as one line of JSON.
+/// @throws ConfigError naming a file that does not fit the network
+void time_network(const TimeOptions& options);
 /// Trains the feature network of FD-LeNet and writes its weights.
 void train_features(const TrainFeaturesOptions& options);
 

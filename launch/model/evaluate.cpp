@@ -14,10 +14,12 @@
 #include "gan/evaluation/generate.hpp"
 #include "gan/evaluation/modes/stacked_modes.hpp"
 #include "gan/evaluation/modes/toy_modes.hpp"
+#include "gan/evaluation/translate.hpp"
 #include "job/data_source.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
 #include "launch/model/image_scores.hpp"
+#include "launch/model/other_engines.hpp"
 #include "launch/model/own_results.hpp"
 #include "launch/model/translation_scores.hpp"
 #include "run/run_files.hpp"
@@ -42,8 +44,13 @@ void print_heading(const TrainedRun& run) {
              (run.weights == WeightVersion::kAverage ? "averaged " : "") + run.network.name());
 }
 
-/// Stores a score beside the checkpoint.
+/// Stores a score beside the checkpoint; prints that of pictures that another engine made.
 void record(const TrainedRun& run, checkpoint::CheckpointScore score) {
+  if (run.made.defined()) {
+    const char* const better = score.better == checkpoint::Better::kHigher ? "higher" : "lower";
+    print_report(run, {{"metric", score.metric}, {"score", score.value}, {"better", better}});
+    return;
+  }
   score.checkpoint_id = run.checkpoint_id;
   score.samples = run.job.evaluation.images;
   checkpoint::write_score(run.directory / kCheckpointsFolder, run.step, score);
@@ -197,8 +204,7 @@ StackedScores stacked_scores(TrainedRun& run, gan::LeNet& lenet, std::int64_t sa
   const auto modes = [&](const gan::ImageSource& images, std::int64_t count) {
     return gan::stacked_modes(gan::count_stacked_modes(lenet, images, count), shares);
   };
-  return {.generated =
-              modes(gan::evaluation_samples(run.network, run.job.model, kEvaluationSeed), samples),
+  return {.generated = modes(evaluation_samples(run), samples),
           .real = modes(gan::images_of(stacked), std::min(samples, stacked.size()))};
 }
 
@@ -236,9 +242,7 @@ void evaluate_stacked(TrainedRun& run, gan::LeNet& lenet, const EvaluateOptions&
 
 void evaluate_points(TrainedRun& run, const data::ToyMixture& mixture,
                      const EvaluateOptions& options) {
-  const gan::ImageSource samples =
-      gan::evaluation_samples(run.network, run.job.model, kEvaluationSeed);
-  const at::Tensor points = samples(0, run.job.evaluation.images).contiguous();
+  const at::Tensor points = evaluation_samples(run)(0, run.job.evaluation.images).contiguous();
   const gan::ToyModes modes = gan::count_toy_modes(
       mixture, {points.const_data_ptr<float>(), static_cast<std::size_t>(points.numel())});
   if (options.format == OutputFormat::kRecord) {
@@ -270,9 +274,17 @@ void require_no_image_options(const TrainedRun& run, const EvaluateOptions& opti
   }
 }
 
+/// `run` must outlive the result.
+Translator translator_of(TrainedRun& run) {
+  return [&run](std::int64_t first, const at::Tensor& pictures) {
+    return run.made.defined() ? run.made.narrow(0, first, pictures.size(0))
+                              : gan::translated(run.network, pictures);
+  };
+}
+
 void evaluate_translation(TrainedRun& run, const EvaluateOptions& options) {
   const TranslationScores scores =
-      translation_scores(run.network, run.job, run.job.evaluation.images);
+      translation_scores(translator_of(run), run.job, run.job.evaluation.images);
   if (options.format == OutputFormat::kRecord) {
     record(run, {.metric = "ssim",
                  .value = scores.generated.similarity,
@@ -299,7 +311,7 @@ void evaluate_translation(TrainedRun& run, const EvaluateOptions& options) {
 
 void evaluate_clothes(TrainedRun& run, gan::LeNet& lenet, const EvaluateOptions& options) {
   const ClassTranslationScores scores =
-      class_translation_scores(run.network, run.job, lenet, run.job.evaluation.images);
+      class_translation_scores(translator_of(run), run.job, lenet, run.job.evaluation.images);
   if (options.format == OutputFormat::kRecord) {
     record(run, {.metric = "right-class",
                  .value = scores.generated,
@@ -342,10 +354,19 @@ void evaluate(const EvaluateOptions& options) {
   TrainedJob trained = open_trained_job(options.run);
   take_over(options, trained.job.evaluation);
   if (trained.job.training.own.scores) {
+    if (!options.made.empty()) {
+      throw ConfigError(
+          "--made: score() of the job's step calls the networks itself, so pictures of another "
+          "engine have no score");
+    }
     evaluate_own(trained, options);
     return;
   }
   TrainedRun run = samples_of(std::move(trained));
+  if (!options.made.empty()) {
+    run.made = read_made(options.made, run.job.model);
+    run.job.evaluation.images = run.made.size(0);
+  }
   const std::string& source = run.job.data.source;
   if (run.job.compares_pictures()) {
     const EvaluationSpec& evaluation = run.job.evaluation;

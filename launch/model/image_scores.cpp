@@ -25,6 +25,15 @@ gan::Network untrained_generator(const JobSpec& job, at::Device device) {
 
 }  // namespace
 
+gan::ImageSource evaluation_samples(TrainedRun& run) {
+  if (!run.made.defined()) {
+    return gan::evaluation_samples(run.network, run.job.model, kEvaluationSeed);
+  }
+  return [made = run.made](std::int64_t first, std::int64_t count) {
+    return made.narrow(0, first, count);
+  };
+}
+
 ImageScorer::ImageScorer(const ReferenceData& data, FeatureNetwork network, std::int64_t samples)
     : data_(data), network_(std::move(network)), samples_(samples) {}
 
@@ -48,10 +57,6 @@ gan::SlicedDistance ImageScorer::sliced(const gan::ImageSource& images) {
 
 at::Tensor ImageScorer::features_of(const gan::ImageSource& images, std::int64_t count) {
   return gan::image_features(network_.features, images, count, network_.batch);
-}
-
-at::Tensor ImageScorer::features_of(gan::Network& generator, const ModelSpec& model) {
-  return features_of(gan::evaluation_samples(generator, model, kEvaluationSeed), samples_);
 }
 
 double ImageScorer::distance(const at::Tensor& features) const {
@@ -78,18 +83,17 @@ SetScores ImageScorer::compare(const at::Tensor& features) const {
 
 std::vector<checkpoint::NamedScore> ImageScorer::scores_of(TrainedRun& run,
                                                            std::span<const Metric> metrics) {
+  const gan::ImageSource samples = evaluation_samples(run);
   at::Tensor generated;
   if (std::ranges::any_of(metrics, [](Metric metric) { return metric != Metric::kSwd; })) {
     look_at_reference();
-    generated = features_of(run.network, run.job.model);
+    generated = features_of(samples, samples_);
   }
   std::vector<checkpoint::NamedScore> scores;
   for (const Metric metric : metrics) {
     switch (metric) {
       case Metric::kSwd:
-        scores.push_back(
-            {"SWD",
-             sliced(gan::evaluation_samples(run.network, run.job.model, kEvaluationSeed)).mean});
+        scores.push_back({"SWD", sliced(samples).mean});
         break;
       case Metric::kFd:
         scores.push_back({network_.distance, distance(generated)});
@@ -111,19 +115,19 @@ std::vector<checkpoint::NamedScore> ImageScorer::scores_of(TrainedRun& run,
 
 ImageScores ImageScorer::scores_of(TrainedRun& run) {
   look_at_reference();
-  const at::Tensor generated = features_of(run.network, run.job.model);
-  gan::Network untrained = untrained_generator(run.job, run.network.device());
-  ImageScores scores{.ceiling = distance(features_of(untrained, run.job.model)),
+  const gan::ImageSource samples = evaluation_samples(run);
+  const at::Tensor generated = features_of(samples, samples_);
+  gan::Network network = untrained_generator(run.job, run.network.device());
+  const gan::ImageSource untrained =
+      gan::evaluation_samples(network, run.job.model, kEvaluationSeed);
+  ImageScores scores{.ceiling = distance(features_of(untrained, samples_)),
                      .neighbour_samples = images_per_set(kNeighbourSamples)};
   if (data_.held_back_count > 0) {
     scores.held_back = compare(features_of(data_.held_back, data_.held_back_count));
   }
   scores.generated = compare(generated);
-  const auto sliced_of = [&](gan::Network& generator) {
-    return sliced(gan::evaluation_samples(generator, run.job.model, kEvaluationSeed));
-  };
-  scores.sliced = sliced_of(run.network);
-  scores.sliced_ceiling = sliced_of(untrained).mean;
+  scores.sliced = sliced(samples);
+  scores.sliced_ceiling = sliced(untrained).mean;
   if (data_.held_back_count > 0) {
     scores.sliced_held_back = sliced(data_.held_back).mean;
   }

@@ -24,6 +24,10 @@ namespace gangway::launch {
 /// Seed of the noise for generated examples: the same for every job.
 inline constexpr std::uint64_t kEvaluationSeed = 0;
 
+/// Returns the run's examples for evaluation: TrainedRun::made, or else what its network makes.
+/// `run` must outlive the source.
+[[nodiscard]] gan::ImageSource evaluation_samples(TrainedRun& run);
+
 struct ClassShareScores {
   gan::ClassShares generated;
   gan::ClassShares real;
@@ -60,7 +64,6 @@ class ImageScorer {
 
  private:
   void look_at_reference();
-  [[nodiscard]] at::Tensor features_of(gan::Network& generator, const ModelSpec& model);
   [[nodiscard]] at::Tensor features_of(const gan::ImageSource& images, std::int64_t count);
   [[nodiscard]] double distance(const at::Tensor& features) const;
   [[nodiscard]] gan::SlicedDistance sliced(const gan::ImageSource& images);

@@ -45,6 +45,8 @@ struct TrainedState {
 struct TrainedRun : TrainedState {
   WeightVersion weights = WeightVersion::kLast;
   gan::Network network;
+  /// Examples that another engine made of evaluation's inputs; undefined: the network makes them.
+  at::Tensor made = {};
 };
 
 /// Loads a network. @throws CheckpointError naming file and tensor that are missing or damaged

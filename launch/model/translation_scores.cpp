@@ -54,7 +54,7 @@ bool translates_clothes(const JobSpec& job) {
          two_labels(std::string_view(job.data.source)).location == "fashion-mnist";
 }
 
-ClassTranslationScores class_translation_scores(gan::Network& generator, const JobSpec& job,
+ClassTranslationScores class_translation_scores(const Translator& translator, const JobSpec& job,
                                                 gan::LeNet& lenet, std::int64_t most) {
   const TwoLabels labels = two_labels(job.data.source);
   const data::OneClass given(open_test_images(job.model), labels.first);
@@ -65,7 +65,7 @@ ClassTranslationScores class_translation_scores(gan::Network& generator, const J
         .at(static_cast<std::size_t>(labels.second));
   };
   const gan::ImageSource translations = [&](std::int64_t first, std::int64_t count) {
-    return gan::translated(generator, pictures(first, count));
+    return translator(first, pictures(first, count));
   };
   const std::int64_t count = std::min(most, given.size());
   return {.generated = share(translations, count),
@@ -75,7 +75,7 @@ ClassTranslationScores class_translation_scores(gan::Network& generator, const J
           .pictures = count};
 }
 
-TranslationScores translation_scores(gan::Network& generator, const JobSpec& job,
+TranslationScores translation_scores(const Translator& translator, const JobSpec& job,
                                      std::int64_t most) {
   if (!job.data.has_pairs()) {
     throw ConfigError(
@@ -91,12 +91,24 @@ TranslationScores translation_scores(gan::Network& generator, const JobSpec& job
         static_cast<std::size_t>(std::min(kPairsAtOnce, scores.pairs - first)));
     std::iota(examples.begin(), examples.end(), first);
     const gan::SidePictures sides = gan::read_sides(*shown.dataset, examples);
-    add(scores.generated, gan::translated(generator, sides.first), sides.second);
+    add(scores.generated, translator(first, sides.first), sides.second);
     add(scores.given, sides.first, sides.second);
   }
   divide(scores.generated, scores.pairs);
   divide(scores.given, scores.pairs);
   return scores;
+}
+
+at::Tensor scored_pictures(const JobSpec& job, std::int64_t most) {
+  if (translates_clothes(job)) {
+    const data::OneClass given(open_test_images(job.model), two_labels(job.data.source).first);
+    return gan::images_of(given)(0, std::min(most, given.size()));
+  }
+  const ShownPairs shown = open_shown_pairs(job);
+  std::vector<std::int64_t> examples(
+      static_cast<std::size_t>(std::min(most, shown.dataset->size())));
+  std::iota(examples.begin(), examples.end(), 0);
+  return gan::read_sides(*shown.dataset, examples).first;
 }
 
 }  // namespace gangway::launch

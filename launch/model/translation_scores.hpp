@@ -4,15 +4,18 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "data/dataset.hpp"
 #include "gan/evaluation/lenet.hpp"
-#include "gan/network.hpp"
 #include "job/spec.hpp"
 
 namespace gangway::launch {
+
+/// Translates pictures, of which the first is number `first` of those that are scored.
+using Translator = std::function<at::Tensor(std::int64_t first, const at::Tensor& pictures)>;
 
 /// Likeness of two pictures, as means over pairs.
 struct LikenessScores {
@@ -46,13 +49,16 @@ struct ClassTranslationScores {
 /// True if ClassTranslationScores apply: the job translates between two classes of clothes.
 [[nodiscard]] bool translates_clothes(const JobSpec& job);
 /// @pre translates_clothes(job)
-[[nodiscard]] ClassTranslationScores class_translation_scores(gan::Network& generator,
+[[nodiscard]] ClassTranslationScores class_translation_scores(const Translator& translator,
                                                               const JobSpec& job, gan::LeNet& lenet,
                                                               std::int64_t most);
 
 /// @param most  number of pairs to score, from the first
 /// @throws ConfigError if the source has no pairs
-[[nodiscard]] TranslationScores translation_scores(gan::Network& generator, const JobSpec& job,
+[[nodiscard]] TranslationScores translation_scores(const Translator& translator, const JobSpec& job,
                                                    std::int64_t most);
+
+/// Returns the pictures whose translations are scored, `most` at most.
+[[nodiscard]] at::Tensor scored_pictures(const JobSpec& job, std::int64_t most);
 
 }  // namespace gangway::launch

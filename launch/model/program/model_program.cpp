@@ -29,10 +29,12 @@ using gangway::launch::BeginOptions;
 using gangway::launch::ComputeOptions;
 using gangway::launch::EvaluateOptions;
 using gangway::launch::ExportOptions;
+using gangway::launch::InputsOptions;
 using gangway::launch::ModelProgram;
 using gangway::launch::NetworksOptions;
 using gangway::launch::RunChoice;
 using gangway::launch::SampleOptions;
+using gangway::launch::TimeOptions;
 using gangway::launch::TrainFeaturesOptions;
 
 constexpr std::int64_t kFewestSamples = 100;
@@ -83,6 +85,23 @@ std::map<std::string, Value> words_of(Value value) {
   return words;
 }
 
+void add_formats(CLI::App& command, EvaluateOptions& options) {
+  command.add_flag_callback(
+      "--json", [&options] { options.format = gangway::launch::OutputFormat::kJson; },
+      "One line of JSON instead of text");
+  command.add_flag_callback(
+      "--record", [&options] { options.format = gangway::launch::OutputFormat::kRecord; },
+      "Store the scores of evaluation.metrics beside the checkpoint, for checkpoint.keep_best");
+  command
+      .add_option("--made", options.made,
+                  "safetensors file with pictures that another engine made, `output`: prints "
+                  "their deciding score (docs/deploying.md)")
+      ->check(CLI::ExistingFile)
+      ->each([&options](const std::string&) {
+        options.format = gangway::launch::OutputFormat::kRecord;
+      });
+}
+
 void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads,
                   const ModelProgram& program) {
   CLI::App* command = app.add_subcommand(
@@ -111,12 +130,7 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads,
                    "Training images to compare with (default: the test images, or else half of the "
                    "training images, 10,000 at most)")
       ->check(CLI::Range(kFewestSamples, kMostImages));
-  command->add_flag_callback(
-      "--json", [&options] { options.format = gangway::launch::OutputFormat::kJson; },
-      "One line of JSON instead of text");
-  command->add_flag_callback(
-      "--record", [&options] { options.format = gangway::launch::OutputFormat::kRecord; },
-      "Store the scores of evaluation.metrics beside the checkpoint, for checkpoint.keep_best");
+  add_formats(*command, options);
   command
       ->add_option("--metric", options.recorded,
                    "Score that --record stores instead: swd, fd (FID) or kid (default: "
@@ -200,6 +214,46 @@ void add_sample(CLI::App& app, SampleOptions& options, int& threads, const Model
   });
 }
 
+void add_inputs(CLI::App& app, InputsOptions& options, int& threads) {
+  CLI::App* command =
+      app.add_subcommand("inputs", "Write inputs of a run's generator, for other engines");
+  command->footer("Example: gangway-model inputs fashion-mnist --evaluation -o in.safetensors");
+  add_run_choice(*command, options.run, threads);
+  command->add_option("--seeds", options.seeds, "Seeds, or numbers of training pictures")
+      ->capture_default_str();
+  CLI::Option* evaluation = command->add_flag("--evaluation", options.is_evaluation,
+                                              "Those of `gangway evaluate` instead");
+  command
+      ->add_option("--samples", options.images,
+                   "Their number (default: evaluation.images of the job)")
+      ->check(CLI::Range(kFewestSamples, kMostSamples))
+      ->needs(evaluation);
+  command->add_option("-o,--output", options.file, "File to write; must not exist")->required();
+  command->callback([&options] { gangway::launch::write_inputs(options); });
+}
+
+void add_time(CLI::App& app, TimeOptions& options, int& threads) {
+  CLI::App* command = app.add_subcommand("time", "Time a run's generator, or write what it makes");
+  command->footer("Example: gangway bench inference fashion-mnist starts it");
+  add_run_choice(*command, options.run, threads);
+  command->add_option("--inputs", options.inputs, "File of `gangway-model inputs`")
+      ->check(CLI::ExistingFile)
+      ->required();
+  command->add_option("--batch", options.batch, "Examples a call")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seconds", options.seconds, "Seconds to measure")
+      ->capture_default_str()
+      ->check(gangway::launch::kPositiveNumber);
+  command->add_option("--precision", options.precision, "fp32 or bf16")
+      ->transform(CLI::CheckedTransformer(words_of(gangway::Precision{})));
+  command->add_option("--made", options.made, "safetensors to write instead of timing");
+  command->callback([&options, &threads] {
+    at::set_num_threads(threads);
+    gangway::launch::time_network(options);
+  });
+}
+
 void add_train_features(CLI::App& app, TrainFeaturesOptions& options) {
   CLI::App* command =
       app.add_subcommand("train-features", "Train the feature network of FD-LeNet again");
@@ -273,6 +327,8 @@ int run(int argc, char** argv, const ModelProgram& program) {
   EvaluateOptions evaluate;
   evaluate.lenet = gangway::launch::share_folder() / gangway::launch::kFeatureWeightsName;
   SampleOptions sample;
+  InputsOptions inputs;
+  TimeOptions time;
   TrainFeaturesOptions train_features;
   ExportOptions export_options;
   NetworksOptions networks;
@@ -281,6 +337,8 @@ int run(int argc, char** argv, const ModelProgram& program) {
   int threads = 2;
   add_evaluate(app, evaluate, threads, program);
   add_sample(app, sample, threads, program);
+  add_inputs(app, inputs, threads);
+  add_time(app, time, threads);
   add_train_features(app, train_features);
   add_export(app, export_options);
   add_networks(app, networks);

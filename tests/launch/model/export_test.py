@@ -4,6 +4,7 @@
 
     export_test.py EXPORT_SAMPLE        with GANGWAY_BIN set to the folder of the programs
 """
+import json
 import os
 import subprocess
 import sys
@@ -64,6 +65,28 @@ class Export(unittest.TestCase):
         done = self.export(run, "-o", self.folder / "d.onnx", "--network", "discriminator")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout, r"d\.onnx: ONNX, last weights of the discriminator at step 7; .* million multiply-adds an example\n")
+
+    def test_other_engines_get_inputs_and_their_pictures_are_scored(self):
+        model = str(Path(GANGWAY).with_name("gangway-model"))
+
+        def carry_out(*words):
+            return subprocess.run(list(map(str, words)), capture_output=True, text=True)
+        run, _ = self.make("mlp")
+        inputs, made = self.folder / "in.safetensors", self.folder / "made.safetensors"
+        self.assertEqual(carry_out(model, "inputs", run, "--evaluation", "--samples", "300", "-o", inputs).returncode, 0)
+        self.assertEqual(load_file(inputs)["noise"].shape, (300, 2))
+        done = carry_out(model, "time", run, "--inputs", inputs, "--batch", 128, "--made", made)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(load_file(made)["output"].shape, (300, 2))
+        told = json.loads(carry_out(GANGWAY, "evaluate", run, "--made", made).stdout)
+        own = json.loads(carry_out(GANGWAY, "evaluate", run, "--samples", "300", "--json").stdout)
+        self.assertEqual((told["metric"], told["better"]), ("mode-score", "higher"))
+        self.assertAlmostEqual(told["score"], own["good_share"] * own["covered"] / own["modes"])
+        told = json.loads(carry_out(model, "time", run, "--inputs", inputs, "--seconds", 0.01).stdout)
+        self.assertTrue(told["seconds"] and all(one > 0 for one in told["seconds"]))
+        self.assertGreater(told["peak_bytes"], 1 << 20)
+        done = carry_out(GANGWAY, "evaluate", run, "--made", inputs)
+        self.assertEqual((done.returncode, done.stderr), (2, f"gangway: {inputs}: has no tensor 'output' of shape [N, 2]\n"))
 
     def test_nothing_is_overwritten_and_bad_input_costs_one_line(self):
         run, _ = self.make("mlp")

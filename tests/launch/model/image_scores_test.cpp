@@ -97,6 +97,20 @@ TEST_F(ScoresOfImages, OfAnUntrainedGeneratorAreTheCeiling) {
   EXPECT_EQ(scores.sliced.mean, scores.sliced_ceiling);
 }
 
+TEST_F(ScoresOfImages, AreThoseOfPicturesThatAnotherEngineMade) {
+  const ReferenceData reference = data(80);
+  ImageScorer scorer(reference, network(), kGenerated);
+  TrainedRun run = run_with_weights(7);
+  const std::array metrics{Metric::kFd, Metric::kSwd};
+  const auto own = scorer.scores_of(run, metrics);
+  run.made = evaluation_samples(run)(0, kGenerated).clone();
+  EXPECT_EQ(scorer.scores_of(run, metrics)[0].value, own[0].value);
+  run.made = shades(2)(0, kGenerated);
+  const auto of_others = scorer.scores_of(run, metrics);
+  EXPECT_LT(of_others[0].value, own[0].value);
+  EXPECT_LT(of_others[1].value, own[1].value);
+}
+
 TEST_F(ScoresOfImages, HaveNoFloorWhereNoRealImagesAreLeft) {
   const ReferenceData reference = data(0);
   ImageScorer scorer(reference, network(), kGenerated);

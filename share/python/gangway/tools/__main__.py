@@ -8,8 +8,8 @@ from gangway.errors import Failed
 from gangway.tools.command_line import plain
 
 MODULES = {"bench": "bench", "compare": "compare", "doctor": "doctor", "events": "events", "export-metrics": "export_metrics",
-           "find-lr": "find_lr", "host-facts": "hosts", "import": "weights", "init": "init", "publish": "publish", "replay": "replay",
-           "report": "report", "scale": "scale", "tune": "tune", "verify": "publish.verify"}
+           "find-lr": "find_lr", "host-facts": "hosts", "import": "weights", "init": "init", "publish": "publish", "quantize": "quantize",
+           "replay": "replay", "report": "report", "scale": "scale", "tune": "tune", "verify": "publish.verify"}
 ENVIRONMENT = 6  # exit code (docs/run-directory.md)
 
 

@@ -10,6 +10,7 @@ COMMANDS = {"allreduce": "Compare each transport's all-reduce with MPI_Allreduce
             "checkpoint": "Measure what snapshots and checkpoints cost, and compare the store with the disk",
             "recovery": "Measure how soon a run resumes after a kill, part by part",
             "compute": "Compare each layer of a job's networks with a core's peak rate",
+            "inference": "Time a generator in each engine and precision, with the score of its pictures",
             "job": "Write one report of a job on this machine: rates, parts, scaling, recovery, score",
             "node": "Write one report of this machine, to be shared: hardware, links, scaling"}
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Subcommands of gangway-model, which `gangway sample`, `gangway evaluate` and `gangway checkpoints
-// export` start. Main thread.
+// Subcommands of gangway-model, which `gangway apply`, `gangway sample`, `gangway evaluate` and
+// `gangway checkpoints export` start. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,14 @@ struct SampleOptions {
   std::filesystem::path single;  ///< folder for one file per picture; replaces the grid
   bool has_captions = false;     ///< seeds and labels under the pictures
   double truncation = 1.0;       ///< psi of gan/evaluation/truncation.hpp; 1: none
+};
+
+struct ApplyOptions {
+  RunChoice run;
+  std::string network;  ///< of the job; empty: the one whose results are shown
+  std::vector<std::filesystem::path> pictures;  ///< files and folders
+  std::filesystem::path output;                 ///< folder of the results
+  double memory_gib = 2.0;                      ///< for maps; pictures and LibTorch come on top
 };
 
 struct TrainFeaturesOptions {
@@ -98,6 +106,10 @@ void evaluate(const EvaluateOptions& options);
 /// Writes a grid of pictures (points: a scatter plot), one per seed. @throws ConfigError for a
 /// label if the generator makes pictures from pictures
 void sample(const SampleOptions& options);
+/// Changes pictures by a network that makes pictures of pictures, each to a PNG file, and prints
+/// the rate. A picture that fails has a line on standard error; the others are made.
+/// @throws ConfigError if the network does not; Error of the first picture's kind if some failed
+void apply(const ApplyOptions& options);
 /// Trains the feature network of FD-LeNet and writes its weights.
 void train_features(const TrainFeaturesOptions& options);
 

@@ -26,6 +26,7 @@ constexpr auto kOthers = std::to_array<OtherCommand>({
     {"resize", kControl, "Continue with another number of workers"},
     {"stop", kControl, "Save and end a job"},
     {"sample", kModel, "Draw pictures from a trained generator"},
+    {"apply", kModel, "Change pictures of yours by a trained translator"},
     {"evaluate", kModel, "Score a trained generator"},
     {"profile", kModel, "Measure what a job costs on this machine, for plans"},
     {"events", kPython,

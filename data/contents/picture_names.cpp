@@ -35,15 +35,24 @@ std::string ending_of(std::string_view name) {
   return ending;
 }
 
+bool is_among(const auto& endings, std::string_view ending) {
+  return std::find(endings.begin(), endings.end(), ending) != endings.end();
+}
+
 }  // namespace
+
+bool is_picture(std::string_view name) {
+  const std::string ending = ending_of(name);
+  return is_among(kReadEndings, ending) || is_among(kUnreadEndings, ending);
+}
 
 bool NameFilter::is_read(std::string_view name) {
   const std::string ending = ending_of(name);
-  if (std::find(kUnreadEndings.begin(), kUnreadEndings.end(), ending) != kUnreadEndings.end()) {
+  if (is_among(kUnreadEndings, ending)) {
     ++num_unread_;
     first_unread_ = first_unread_.empty() ? name : std::min<std::string_view>(first_unread_, name);
   }
-  return std::find(kReadEndings.begin(), kReadEndings.end(), ending) != kReadEndings.end();
+  return is_among(kReadEndings, ending);
 }
 
 void NameFilter::require_all_read(const std::filesystem::path& location) const {

@@ -10,6 +10,10 @@
 
 namespace gangway::data {
 
+/// Returns whether the ending is that of a picture, of a supported format or not; hidden files are
+/// none.
+[[nodiscard]] bool is_picture(std::string_view name);
+
 /// Separates supported pictures from other files, and remembers pictures of unsupported formats.
 class NameFilter {
  public:

@@ -2,7 +2,7 @@
 #include "gan/pictures/png.hpp"
 
 #include <algorithm>
-#include <fstream>
+#include <cstdio>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -39,6 +39,15 @@ void copy_image(const ImageBatch& images, int index, Raster& raster, int top, in
       }
     }
   }
+}
+
+png_image header_of(const Raster& raster) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(raster.width);
+  image.height = static_cast<png_uint_32>(raster.height);
+  image.format = raster.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  return image;
 }
 
 /// Draws a dot of 2 x 2 pixels with its upper left corner at (row, column), clipped to the picture.
@@ -97,11 +106,7 @@ Raster draw_scatter(std::span<const ScatterLayer> layers, float extent, int side
 }
 
 std::string encode_png(const Raster& raster) {
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  image.width = static_cast<png_uint_32>(raster.width);
-  image.height = static_cast<png_uint_32>(raster.height);
-  image.format = raster.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  png_image image = header_of(raster);
   png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
   std::string bytes(size, '\0');
   if (png_image_write_to_memory(&image, bytes.data(), &size, 0, raster.pixels.data(), 0, nullptr) ==
@@ -115,18 +120,18 @@ std::string encode_png(const Raster& raster) {
 
 void write_png(const fs::path& path, const Raster& raster) {
   require_replaceable(path);
-  const std::string bytes = encode_png(raster);
-  const fs::path partial = path.string() + ".part";
+  const fs::path partial = path.parent_path() / fmt::format(".{}.part", path.filename().string());
   std::error_code failure;
-  {
-    std::ofstream file(partial, std::ios::binary | std::ios::trunc);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    file.close();
-    if (!file) {
-      fs::remove(partial, failure);
-      throw EnvironmentError(fmt::format(
-          "{}: cannot be written; is the disk full or the folder read-only?", path.string()));
-    }
+  // Row by row, because a large picture's file should not lie in memory beside it.
+  png_image image = header_of(raster);
+  std::FILE* const file = std::fopen(partial.c_str(), "wb");
+  const bool is_written =
+      file != nullptr &&
+      png_image_write_to_stdio(&image, file, 0, raster.pixels.data(), 0, nullptr) != 0;
+  if (const bool is_closed = file != nullptr && std::fclose(file) == 0; !is_written || !is_closed) {
+    fs::remove(partial, failure);
+    throw EnvironmentError(fmt::format(
+        "{}: cannot be written; is the disk full or the folder read-only?", path.string()));
   }
   fs::rename(partial, path, failure);
   if (failure) {

@@ -26,10 +26,11 @@ Tensor label_product(const LoweredBlock& block, const Tensor& x) {
 }
 
 [[noreturn]] void refuse_to_write(const std::string& what) {
-  throw ConfigError(fmt::format(
-      "{}: only its code knows what it computes, so it cannot be written as ONNX; export it as "
-      ".safetensors",
-      what));
+  throw ConfigError(
+      fmt::format("{}: only its code knows what it computes, so it cannot be written as ONNX or "
+                  "applied to other "
+                  "sizes; export it as .safetensors",
+                  what));
 }
 
 }  // namespace

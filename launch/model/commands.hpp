@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Subcommands of gangway-model, which `gangway sample`, `gangway evaluate` and `gangway checkpoints
-// export` start. Main thread.
+// Subcommands of gangway-model, which `gangway apply`, `gangway sample`, `gangway evaluate` and
+// `gangway checkpoints export` start. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -69,6 +69,14 @@ struct TimeOptions {
   std::filesystem::path made;  ///< writes "output" of all inputs here instead; empty: measures
 };
 
+struct ApplyOptions {
+  RunChoice run;
+  std::string network;  ///< of the job; empty: the one whose results are shown
+  std::vector<std::filesystem::path> pictures;  ///< files and folders
+  std::filesystem::path output;                 ///< folder of the results
+  double memory_gib = 2.0;                      ///< for maps; pictures and LibTorch come on top
+};
+
 struct TrainFeaturesOptions {
   std::filesystem::path file;  ///< output file; must not exist
 };
@@ -123,6 +131,10 @@ void write_inputs(const InputsOptions& options);
 /// Prints seconds of single calls and the peak memory as one line of JSON.
 /// @throws ConfigError naming a file that does not fit the network
 void time_network(const TimeOptions& options);
+/// Changes pictures by a network that makes pictures of pictures, each to a PNG file, and prints
+/// the rate. A picture that fails has a line on standard error; the others are made.
+/// @throws ConfigError if the network does not; Error of the first picture's kind if some failed
+void apply(const ApplyOptions& options);
 /// Trains the feature network of FD-LeNet and writes its weights.
 void train_features(const TrainFeaturesOptions& options);
 

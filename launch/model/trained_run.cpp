@@ -137,6 +137,14 @@ TrainedRun load_network(const fs::path& checkpoint, const NetworkChoice& choice)
   return with_network(std::move(trained), id);
 }
 
+TrainedRun open_network(const RunChoice& run, const NetworkChoice& choice) {
+  const fs::path directory = find_directory(run);
+  TrainedRun trained =
+      load_network(choose_checkpoint(directory / kCheckpointsFolder, run.step), choice);
+  trained.directory = directory;
+  return trained;
+}
+
 TrainedJob open_trained_job(const RunChoice& choice) {
   const fs::path directory = find_directory(choice);
   TrainedJob trained =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Loads a run's generator from its newest valid checkpoint, or one network of a given checkpoint.
-// Called by `sample`, `evaluate` and `export`.
+// Called by `apply`, `sample`, `evaluate` and `export`.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +52,10 @@ struct TrainedRun : TrainedState {
 /// Loads a network. @throws CheckpointError naming file and tensor that are missing or damaged
 [[nodiscard]] TrainedRun load_network(const std::filesystem::path& checkpoint,
                                       const NetworkChoice& choice);
+
+/// Same, from the run's newest valid checkpoint, or that of `run.step`. Throws as
+/// open_trained_job.
+[[nodiscard]] TrainedRun open_network(const RunChoice& run, const NetworkChoice& choice);
 
 /// All networks of a run's checkpoint, loaded by open_trained_job.
 struct TrainedJob : TrainedState {

@@ -25,6 +25,7 @@
 namespace {
 
 using gangway::Metric;
+using gangway::launch::ApplyOptions;
 using gangway::launch::BeginOptions;
 using gangway::launch::ComputeOptions;
 using gangway::launch::EvaluateOptions;
@@ -57,7 +58,7 @@ void take_device(const ModelProgram& program, gangway::DeviceKind device) {
   program.prepare();
 }
 
-void add_run_choice(CLI::App& command, RunChoice& choice, int& threads) {
+void add_checkpoint_choice(CLI::App& command, RunChoice& choice, int& threads) {
   command.add_option("RUN", choice.run, "Run directory, or name of a run in --outdir")->required();
   command.add_option("--outdir", choice.outdir, "Where runs are kept")->capture_default_str();
   command.add_option("--step", choice.step,
@@ -65,6 +66,10 @@ void add_run_choice(CLI::App& command, RunChoice& choice, int& threads) {
   command.add_option("--threads", threads, "Compute threads")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
+}
+
+void add_run_choice(CLI::App& command, RunChoice& choice, int& threads) {
+  add_checkpoint_choice(command, choice, threads);
   command
       .add_option_function<std::string>(
           "--device",
@@ -254,6 +259,31 @@ void add_time(CLI::App& app, TimeOptions& options, int& threads) {
   });
 }
 
+void add_apply(CLI::App& app, ApplyOptions& options, int& threads) {
+  CLI::App* command = app.add_subcommand(
+      "apply", "Change pictures of any size by a run of pix2pix, cyclegan or style-transfer");
+  command->footer(
+      "Examples:\n"
+      "  gangway apply horses photos/ -o zebras/\n"
+      "  gangway apply horses zebra.jpg -o horses/ --network generator_ba\n"
+      "PNG, JPEG and WebP become PNG files of the same stem. Of two equal stems the second becomes "
+      "stem-2.png. Each file that fails has a line, and the exit code is not 0.");
+  add_checkpoint_choice(*command, options.run, threads);
+  command->add_option("PICTURES", options.pictures, "Files, and folders of them")->required();
+  command->add_option("-o,--output", options.output, "Folder of the results")->required();
+  command->add_option("--network", options.network,
+                      "Network of the job (default: the one whose results the run shows)");
+  command
+      ->add_option("--memory", options.memory_gib,
+                   "GiB for maps; larger ones go into files without names in the output's folder")
+      ->capture_default_str()
+      ->check(gangway::launch::kPositiveNumber);
+  command->callback([&] {
+    at::set_num_threads(threads);
+    gangway::launch::apply(options);
+  });
+}
+
 void add_train_features(CLI::App& app, TrainFeaturesOptions& options) {
   CLI::App* command =
       app.add_subcommand("train-features", "Train the feature network of FD-LeNet again");
@@ -329,6 +359,7 @@ int run(int argc, char** argv, const ModelProgram& program) {
   SampleOptions sample;
   InputsOptions inputs;
   TimeOptions time;
+  ApplyOptions apply;
   TrainFeaturesOptions train_features;
   ExportOptions export_options;
   NetworksOptions networks;
@@ -339,6 +370,7 @@ int run(int argc, char** argv, const ModelProgram& program) {
   add_sample(app, sample, threads, program);
   add_inputs(app, inputs, threads);
   add_time(app, time, threads);
+  add_apply(app, apply, threads);
   add_train_features(app, train_features);
   add_export(app, export_options);
   add_networks(app, networks);

@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "gan/blocks/build_networks.hpp"
-#include "gan/layer_noise.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/file/parse.hpp"
+#include "tests/gan/network_values.hpp"
 
 namespace gangway {
 namespace {
@@ -138,47 +138,6 @@ Tensors outputs_of(const PrimitiveGraph& graph, const gan::NamedTensors& inputs)
   return outputs;
 }
 
-/// Sets weights and statistics that change every layer's values.
-void fill(gan::Network& network, const JobSpec& job) {
-  const at::NoGradGuard no_grad;
-  network.initialise(3);
-  network.grow_to(job.growth_level(kImages));
-  for (const auto& named : network.parameters()) {
-    at::Tensor& tensor = named.parameter->tensor;
-    if (named.parameter->initial == Initial::kZero) {
-      tensor.copy_(at::arange(tensor.numel(), at::kFloat).sin().mul(0.1).reshape(tensor.sizes()));
-    }
-  }
-  double salt = 0.0;
-  for (const auto& named : network.statistics()) {
-    at::Tensor& running = named.statistic->running;
-    const at::Tensor waves = at::arange(running.numel(), at::kFloat).add(++salt).sin();
-    // Large means would leave nothing behind a ReLU.
-    running.copy_(named.name.ends_with("running_mean") ? waves * 0.01 : waves.abs() + 0.3);
-  }
-}
-
-TensorValues values_of(gan::Network& network) {
-  return [&network](std::size_t block, const std::string& name, const Shape& shape) {
-    at::Tensor values;
-    if (name == kConstantNoise) {
-      values =
-          gan::keyed_normal(constant_noise_key(static_cast<std::int32_t>(block)), shape, at::kCPU);
-    }
-    const std::string wanted = fmt::format("{}/{}/{}", network.name(), block, name);
-    for (const auto& named : network.parameters()) {
-      values = named.name == wanted ? named.parameter->tensor : values;
-    }
-    for (const auto& named : network.statistics()) {
-      values = named.name == wanted ? named.statistic->running : values;
-    }
-    EXPECT_EQ(Shape(values.sizes().vec()), shape) << wanted;
-    values = values.contiguous();
-    return std::vector<float>(values.const_data_ptr<float>(),
-                              values.const_data_ptr<float>() + values.numel());
-  };
-}
-
 class Primitives : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Primitives, ComputeWhatTheNetworksDo) {
@@ -187,9 +146,10 @@ TEST_P(Primitives, ComputeWhatTheNetworksDo) {
   PerNetwork<gan::Network> networks = gan::build_networks(job);
   const at::NoGradGuard no_grad;
   for (const NetworkId id : networks.ids()) {
-    fill(networks[id], job);
-    const PrimitiveGraph graph = primitives_of(architectures[id], job.settled_model(),
-                                               networks[id].growth(), values_of(networks[id]));
+    testing::fill(networks[id], job, kImages);
+    const PrimitiveGraph graph =
+        primitives_of(architectures[id], job.settled_model(), networks[id].growth(),
+                      testing::values_of(networks[id]));
     for (const std::int64_t examples : {1, 3, 8}) {
       gan::NamedTensors in{
           {"labels", at::arange(examples).remainder(std::max(1, job.model.classes))}};

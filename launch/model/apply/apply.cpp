@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+#include "base/text/utf8.hpp"
+#include "base/units.hpp"
+#include "data/archives/archive_names.hpp"
+#include "data/archives/file_part.hpp"
+#include "data/images/image_decoder.hpp"
+#include "gan/evaluation/picture_batch.hpp"
+#include "gan/pictures/png.hpp"
+#include "gan/tiles/tiled_network.hpp"
+#include "job/primitives/primitives.hpp"
+#include "launch/model/apply/picture_list.hpp"
+#include "launch/model/commands.hpp"
+#include "launch/process/terminal_width.hpp"
+#include "report/progress_bar.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLargestBatch = 64;  // pictures of one size, computed together
+
+PrimitiveGraph graph_of(TrainedRun& run, NetworkId id) {
+  std::map<std::pair<std::size_t, std::string>, at::Tensor> tensors;  // by block and name
+  for (const gan::Network::NamedParameter& named : run.network.parameters()) {
+    tensors[{named.block, named.parameter->name}] = named.parameter->tensor;
+  }
+  for (const gan::Network::NamedStatistic& named : run.network.statistics()) {
+    tensors[{named.block, named.statistic->name}] = named.statistic->running;
+  }
+  PrimitiveGraph graph = primitives_of(
+      run.job.architectures()[id], run.job.settled_model(), run.network.growth(),
+      [&](std::size_t block, const std::string& name, const Shape&) {
+        const auto found = tensors.find({block, name});
+        if (found == tensors.end()) {  // constant noise, of networks that are refused below
+          return std::vector<float>{};
+        }
+        const at::Tensor values = found->second.contiguous();
+        const std::span<const float> all = gan::values_of(values);
+        return std::vector<float>(all.begin(), all.end());
+      });
+  const auto shape = [&](std::size_t tensor) { return graph.tensors[tensor].shape; };
+  if (!takes_any_size(graph) || graph.outputs.size() != 1 ||
+      shape(graph.outputs.front()) != shape(graph.inputs.front())) {
+    throw ConfigError(fmt::format(
+        "{}: its {} does not make pictures of pictures; name a run of pix2pix, cyclegan or "
+        "style-transfer, or a generator of it by --network; samples of noise: `gangway sample`",
+        run.directory.string(), run.network.name()));
+  }
+  return graph;
+}
+
+/// @throws ConfigError naming the file
+data::Pixels read_picture(const fs::path& file) {
+  std::error_code failure;
+  if (!fs::is_regular_file(file, failure)) {
+    throw ConfigError(
+        fmt::format("{}: does not exist, or is no regular file; check the name", file.string()));
+  }
+  const data::Container opened = data::open_container(file);
+  data::require_bearable(file.string(), opened.bytes(), opened.bytes());
+  return data::decode_image(data::read_part(opened, {.offset = 0, .bytes = opened.bytes()}),
+                            file.string());
+}
+
+/// Returns `index` mirrored into [0, count) at both ends, without repeating the edge.
+int mirrored(std::int64_t index, int count) {
+  const std::int64_t period = std::max<std::int64_t>(2 * std::int64_t{count} - 2, 1);
+  const std::int64_t place = index % period;
+  return static_cast<int>(place < count ? place : period - place);
+}
+
+/// Returns rows of pictures of one size as [N, channels, rows, width] in [-1, 1]; mirrored beyond
+/// their right and lower edges.
+at::Tensor rows_of(std::span<const data::Pixels> pictures, gan::Rows rows, std::int64_t width,
+                   std::int64_t channels) {
+  const auto count = static_cast<std::int64_t>(pictures.size());
+  const at::Tensor values = at::empty({count, channels, rows.count(), width}, at::kFloat);
+  const std::int64_t elements = values.numel() / count;
+  for (std::int64_t example = 0; example < count; ++example) {
+    const data::Pixels& picture = pictures[static_cast<std::size_t>(example)];
+    data::Pixels strip = data::make_pixels(static_cast<int>(rows.count()), static_cast<int>(width),
+                                           picture.channels);
+    auto to = strip.values.begin();
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      const int from_row = mirrored(row, picture.height);
+      for (std::int64_t column = 0; column < width; ++column) {
+        const std::size_t from = picture.offset(from_row, mirrored(column, picture.width));
+        to = std::copy_n(picture.values.begin() + static_cast<std::ptrdiff_t>(from),
+                         picture.channels, to);
+      }
+    }
+    data::to_floats(strip, static_cast<int>(channels),
+                    {values.mutable_data_ptr<float>() + example * elements,
+                     static_cast<std::size_t>(elements)});
+  }
+  return values.contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+/// Writes rows of results into their pictures; drops what mirrored pixels became.
+void keep_rows(std::span<pictures::Raster> results, gan::Rows rows, const at::Tensor& made) {
+  const pictures::Raster& first = results.front();
+  const std::int64_t height = std::min<std::int64_t>(rows.end, first.height) - rows.begin;
+  if (height <= 0) {
+    return;
+  }
+  const at::Tensor shown = made.narrow(2, 0, height).narrow(3, 0, first.width).contiguous();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const at::Tensor one = shown.narrow(0, static_cast<std::int64_t>(i), 1);
+    const pictures::Raster strip = pictures::arrange_grid(gan::batch_of(one), /*columns=*/1);
+    std::ranges::copy(strip.pixels,
+                      results[i].pixels.begin() + static_cast<std::ptrdiff_t>(results[i].offset(
+                                                      static_cast<int>(rows.begin), 0)));
+  }
+}
+
+/// Changes pictures and writes them, several of one size together.
+class Application {
+ public:
+  Application(const ApplyOptions& options, const gan::TiledNetwork& network, std::size_t count)
+      : options_(options),
+        network_(network),
+        count_(count),
+        memory_(static_cast<std::int64_t>(options.memory_gib * kGibibyte)) {
+    if (const int columns = terminal_width(); columns > 0) {
+      bar_.emplace(std::cout, columns);
+    }
+  }
+
+  void add(const PictureFile& file) {
+    data::Pixels picture;
+    try {
+      picture = read_picture(file.from);
+    } catch (const Error& error) {
+      fail(error.what(), error.code());
+      return;
+    }
+    if (!pictures_.empty() &&
+        (pictures_.front().height != picture.height || pictures_.front().width != picture.width)) {
+      finish();
+    }
+    files_.push_back(file);
+    pictures_.push_back(std::move(picture));
+    const gan::MapSize size = padded();
+    const std::int64_t most = memory_ / 8 / network_.num_bytes({1, size.height, size.width});
+    if (static_cast<std::int64_t>(pictures_.size()) >=
+        std::clamp<std::int64_t>(most, 1, kLargestBatch)) {
+      finish();
+    }
+  }
+
+  /// Makes the results of all pictures that were added.
+  void finish() {
+    if (pictures_.empty()) {
+      return;
+    }
+    std::vector<pictures::Raster> results;
+    try {
+      results = changed();
+    } catch (const Error& error) {
+      for (const PictureFile& file : files_) {
+        fail(fmt::format("{}: {}", file.from.string(), error.what()), error.code());
+      }
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      try {
+        pictures::write_png(files_[i].to, results[i]);
+        results[i] = {};
+        ++made_;
+      } catch (const Error& error) {
+        fail(error.what(), error.code());
+      }
+    }
+    files_.clear();
+    pictures_.clear();
+  }
+
+  void clear_bar() {
+    if (bar_) {
+      bar_->clear();
+    }
+  }
+  [[nodiscard]] std::size_t made() const { return made_; }
+  [[nodiscard]] std::size_t failed() const { return failed_; }
+  [[nodiscard]] ExitCode failure() const { return failure_; }
+
+ private:
+  void fail(const std::string& message, ExitCode code) {
+    clear_bar();
+    fmt::print(stderr, "gangway: {}\n", message);
+    failure_ = failed_ == 0 ? code : failure_;
+    ++failed_;
+  }
+
+  [[nodiscard]] gan::MapSize padded() const {
+    return {static_cast<std::int64_t>(pictures_.size()),
+            network_.padded_side(pictures_.front().height),
+            network_.padded_side(pictures_.front().width)};
+  }
+
+  [[nodiscard]] std::vector<pictures::Raster> changed() {
+    const gan::MapSize size = padded();
+    std::vector<pictures::Raster> results;
+    for (const data::Pixels& picture : pictures_) {
+      results.push_back(pictures::make_raster(picture.height, picture.width,
+                                              static_cast<int>(network_.channels()), 0));
+    }
+    network_.apply(
+        size, {.memory_bytes = memory_, .scratch = options_.output},
+        [&](gan::Rows rows) { return rows_of(pictures_, rows, size.width, network_.channels()); },
+        [&](gan::Rows rows, const at::Tensor& made) { keep_rows(results, rows, made); },
+        [&](double fraction) {
+          if (bar_) {
+            const auto done = static_cast<double>(made_ + failed_);
+            bar_->draw((done + fraction * static_cast<double>(pictures_.size())) /
+                           static_cast<double>(count_),
+                       fmt::format("{} of {}: {}", made_ + failed_ + 1, count_,
+                                   plain(files_.front().from.filename().string())));
+          }
+        });
+    return results;
+  }
+
+  const ApplyOptions& options_;
+  const gan::TiledNetwork& network_;
+  std::size_t count_;
+  std::int64_t memory_;
+  std::optional<report::ProgressBar> bar_;
+  std::vector<PictureFile> files_;      // of `pictures_`
+  std::vector<data::Pixels> pictures_;  // read and not yet changed, of one size
+  std::size_t made_ = 0;
+  std::size_t failed_ = 0;
+  ExitCode failure_ = ExitCode::kDone;  // of the first
+};
+
+}  // namespace
+
+void apply(const ApplyOptions& options) {
+  const std::vector<PictureFile> files =
+      list_pictures(options.pictures, options.output,
+                    [](const std::string& line) { fmt::print(stderr, "note   {}\n", line); });
+  TrainedRun run = open_network(options.run, {.network = options.network});
+  const gan::TiledNetwork network(graph_of(run, run.job.chosen(options.network)));
+  std::error_code failure;
+  fs::create_directories(options.output, failure);
+  if (failure) {
+    throw EnvironmentError(
+        fmt::format("{}: cannot be made: {}", options.output.string(), failure.message()));
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  Application application(options, network, files.size());
+  for (const PictureFile& file : files) {
+    application.add(file);
+  }
+  application.finish();
+  application.clear_bar();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (const auto made = static_cast<double>(application.made()); made > 0) {
+    fmt::print("{}: {} pictures by {} of {} at step {}; {:.3g} images/s, {:.4g} ms a picture\n",
+               options.output.string(), application.made(), run.network.name(),
+               run.directory.string(), run.step, made / seconds, 1e3 * seconds / made);
+  }
+  if (application.failed() > 0) {
+    throw Error(application.failure(),
+                fmt::format("{} of {} pictures were not made; a line above names each",
+                            application.failed(), files.size()));
+  }
+}
+
+}  // namespace gangway::launch

@@ -135,10 +135,13 @@ PerNetwork<Architecture> Job::architectures() const {
   PerNetwork<Architecture> all;
   for (const NetworkId id : networks.ids()) {
     const NetworkSpec& network = networks[id];
-    const std::string_view role = training.recipe->networks[static_cast<std::size_t>(id)].role;
+    const RecipeNetwork& row = training.recipe->networks[static_cast<std::size_t>(id)];
+    const std::string_view role = row.role;
     Architecture architecture;
     if (network.module.file.empty()) {
-      architecture = architecture_of(settled, role);
+      ModelSpec own = settled;
+      own.width = row.is_teacher ? training.distill.teacher_width : own.width;
+      architecture = architecture_of(own, role);
     } else {
       PythonSpec spec = python_network(role, settled, example_shape(settled));
       spec.key = "model." + network.name;

@@ -186,6 +186,16 @@ struct StyleSpec {
   bool operator==(const StyleSpec&) const = default;
 };
 
+/// What a generator learns from its teacher (recipe distill).
+struct DistillSpec {
+  int teacher_width = 128;          ///< model.width of the teacher
+  double adversarial_weight = 1.0;  ///< of the discriminator's judgement
+  double picture_weight = 10.0;     ///< of the mean absolute difference from the teacher's example
+  double feature_weight = 10.0;     ///< of the same of the trunk's features
+  bool prunes = false;  ///< whether the generator begins with the teacher's largest channels
+  bool operator==(const DistillSpec&) const = default;
+};
+
 /// A phase of a step in the user's Python (docs/own-step.md), as its file declares it.
 struct OwnPhase {
   std::string name;                   ///< of the method
@@ -240,6 +250,7 @@ struct TrainingSpec {
   InformationSpec information;
   TranslationSpec translation;
   StyleSpec style;
+  DistillSpec distill;
   DivergenceSpec divergence;
   PlateauSpec plateau;
   ModuleFile step;  ///< the user's step, which replaces the recipe's phases; empty: none

@@ -12,7 +12,7 @@ double loss_bound(const JobSpec& job, const RecipeNetwork& network) {
   if (!is_of_gangway || !recipe.is_adversarial || job.training.loss == LossKind::kWasserstein) {
     return 0.0;
   }
-  const bool compares_examples = recipe.is_autoencoder || recipe.translates;
+  const bool compares_examples = recipe.is_autoencoder || recipe.translates || recipe.distils();
   return judges(network.role) || !compares_examples ? job.training.divergence.loss_bound : 0.0;
 }
 

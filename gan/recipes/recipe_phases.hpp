@@ -42,6 +42,11 @@ namespace gangway::gan {
 /// style. Features of a frozen network measure style and content. One phase updates the generator.
 [[nodiscard]] std::vector<pipeline::Phase> style_transfer_phases(const Job& job);
 
+/// Distillation (Aguinaldo et al., 2019): the generator learns the examples that a frozen, wider
+/// teacher makes of the same noise and labels. The trunk's features compare them, too (Yu and Pool,
+/// 2020). Two phases: the discriminator with its trunk, then the generator.
+[[nodiscard]] std::vector<pipeline::Phase> distillation_phases(const Job& job);
+
 /// Returns `phases` with augmented (training.augment) "real" and "fake" pictures for the
 /// discriminator, its penalties and joins; real and generated pictures draw apart. Returns `phases`
 /// unchanged for a job without augmentation.

@@ -28,6 +28,7 @@ constexpr std::array kPhases{
     std::pair<std::string_view, Phases>{"pix2pix", pix2pix_phases},
     std::pair<std::string_view, Phases>{"cyclegan", cyclegan_phases},
     std::pair<std::string_view, Phases>{"style-transfer", style_transfer_phases},
+    std::pair<std::string_view, Phases>{"distill", distillation_phases},
 };
 
 bool looks_at_reals(const pipeline::Phase& phase) {

@@ -27,13 +27,17 @@ constexpr std::int64_t kPosteriorHidden = 128;
 Architecture trunk_of(MakeArchitecture discriminator, const ModelSpec& model) {
   Architecture network = discriminator(model);
   network.blocks.pop_back();
+  std::erase(network.fp32_blocks, network.blocks.size());
   return network;
 }
 
 /// Returns the last block of a discriminator: "features" (and "labels") → logits [N, 1].
 Architecture head_of(MakeArchitecture discriminator, const ModelSpec& model) {
   Architecture network = discriminator(model);
+  const bool is_fp32 = std::ranges::find(network.fp32_blocks, network.blocks.size() - 1) !=
+                       network.fp32_blocks.end();
   network.blocks = {std::move(network.blocks.back())};
+  network.fp32_blocks = blocks_between(0, is_fp32 ? 1 : 0);
   return network;
 }
 
@@ -55,16 +59,23 @@ Architecture posterior_of(MakeArchitecture discriminator, const ModelSpec& model
   return {"posterior", {hidden, last}};
 }
 
-/// Returns a family's generator and discriminator, whole and in parts, followed by `others`.
+/// Returns a family's generator and discriminator, whole and in parts.
+template <Architecture (*kGenerator)(const ModelSpec&),
+          Architecture (*kDiscriminator)(const ModelSpec&)>
+std::vector<FamilyNetwork> split_adversaries() {
+  return {{"generator", kGenerator},
+          {"discriminator", kDiscriminator},
+          {"trunk", [](const ModelSpec& model) { return trunk_of(kDiscriminator, model); }},
+          {"head", [](const ModelSpec& model) { return head_of(kDiscriminator, model); }}};
+}
+
+/// Same with a posterior on the trunk, followed by `others`.
 template <Architecture (*kGenerator)(const ModelSpec&),
           Architecture (*kDiscriminator)(const ModelSpec&)>
 std::vector<FamilyNetwork> adversaries(const std::vector<FamilyNetwork>& others = {}) {
-  std::vector<FamilyNetwork> networks = {
-      {"generator", kGenerator},
-      {"discriminator", kDiscriminator},
-      {"trunk", [](const ModelSpec& model) { return trunk_of(kDiscriminator, model); }},
-      {"head", [](const ModelSpec& model) { return head_of(kDiscriminator, model); }},
-      {"posterior", [](const ModelSpec& model) { return posterior_of(kDiscriminator, model); }}};
+  std::vector<FamilyNetwork> networks = split_adversaries<kGenerator, kDiscriminator>();
+  networks.push_back(
+      {"posterior", [](const ModelSpec& model) { return posterior_of(kDiscriminator, model); }});
   networks.insert(networks.end(), others.begin(), others.end());
   return networks;
 }
@@ -103,7 +114,7 @@ const std::vector<ModelFamily>& families() {
        .keys = {"model.blocks", "model.widest_side", "model.half_precision_sizes",
                 "training.orthogonal_weight"},
        .feature_elements = r3gan_feature_elements,
-       .networks = {{"generator", r3gan_generator}, {"discriminator", r3gan_discriminator}}},
+       .networks = split_adversaries<r3gan_generator, r3gan_discriminator>()},
       {.name = "gat",
        .doc = "transformers over patches (GAT, Hyun et al., 2025; its size B has width 768 and "
               "12 blocks)",
@@ -122,7 +133,7 @@ const std::vector<ModelFamily>& families() {
        .keys = {"model.attention", "model.attention_everywhere", "model.conditioning",
                 "training.orthogonal_weight"},
        .feature_elements = biggan_feature_elements,
-       .networks = {{"generator", biggan_generator}, {"discriminator", biggan_discriminator}}},
+       .networks = split_adversaries<biggan_generator, biggan_discriminator>()},
       {.name = "unet",
        .doc = "image-to-image translation by a U-Net (pix2pix, Isola et al., 2017)",
        .resolutions = {32, 64, 128, 256},

@@ -91,6 +91,9 @@ void settle(Draft& draft) {
       !draft.given.contains("training.gradient_penalty")) {
     penalty.gradient_penalty = kUsualGradientPenalty;
   }
+  if (draft.spec.training.recipe->distils() && !draft.given.contains("model.teacher_width")) {
+    draft.spec.training.distill.teacher_width = 2 * model.width;
+  }
   if (model.family->makes_points && !draft.given.contains("training.reconstruction")) {
     draft.spec.training.autoencoder.reconstruction = Reconstruction::kSquared;
   }

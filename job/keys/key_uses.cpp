@@ -93,6 +93,8 @@ Key for_codes(Key key) { return for_recipes(&Recipe::has_codes, std::move(key));
 
 Key for_style(Key key) { return for_recipes(&Recipe::has_style, std::move(key)); }
 
+Key for_distillation(Key key) { return for_recipes(&Recipe::distils, std::move(key)); }
+
 Key for_pairs(Key key) {
   key.why_refused = [](const JobSpec& job) -> std::string {
     return job.data.has_pairs() ? ""

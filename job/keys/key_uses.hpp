@@ -38,6 +38,8 @@ namespace gangway {
 [[nodiscard]] Key for_codes(Key key);
 /// Applies to recipes that give pictures a style.
 [[nodiscard]] Key for_style(Key key);
+/// Applies to recipes with a teacher.
+[[nodiscard]] Key for_distillation(Key key);
 /// Applies to data of pairs.
 [[nodiscard]] Key for_pairs(Key key);
 /// Applies if the shades of a real picture may change; those of a pair belong together.

@@ -34,6 +34,10 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
       fmt::format("Channels of the layer next to the image ({}); hidden units per layer ({})",
                   family_names(", ", [](const auto& one) { return !one.is_dense; }),
                   family_names(", ", [](const auto& one) { return one.is_dense; })))));
+  keys.push_back(for_distillation(with_default(
+      later(whole_key("model.teacher_width", "channels", &DistillSpec::teacher_width, {1, 8192},
+                      "model.width of the teacher, whose other keys of model are the generator's")),
+      "twice model.width")));
   add_taken(
       whole_key("model.blocks", "", &ModelSpec::blocks, {1, 64},
                 "Residual blocks of each network at each resolution of its feature maps ({})"));

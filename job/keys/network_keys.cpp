@@ -333,6 +333,12 @@ void add_network_keys(const Recipe& recipe, std::vector<Key>& keys) {
     if (row.is_averaged) {
       add_average(keys, section, id);
     }
+    if (row.name == recipe.shown) {
+      keys.push_back(for_distillation(later(choice_key(
+          section + ".prune", &DistillSpec::prunes,
+          "Whether its first weights are the teacher's channels with the largest absolute weights "
+          "(Li et al., 2017), not random"))));
+    }
     if (row.name == recipe.counts) {
       keys.push_back(
           whole_key(section + ".steps", "", of_network(id, &NetworkSpec::steps), {1, 1000},

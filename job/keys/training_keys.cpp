@@ -181,6 +181,18 @@ void add_style(std::vector<Key>& keys) {
                "Weight of the squared differences of neighbouring pixels; 0: none"));
 }
 
+void add_distillation(std::vector<Key>& keys) {
+  const auto add = [&keys](Key key) { keys.push_back(for_distillation(later(std::move(key)))); };
+  add(real_key("training.distill.adversarial_weight", "", &DistillSpec::adversarial_weight,
+               kZeroOrMore, "Weight of the adversarial loss in the generator's loss (distill)"));
+  add(real_key("training.distill.picture_weight", "", &DistillSpec::picture_weight, kZeroOrMore,
+               "Weight of the mean absolute difference between the generator's and the teacher's "
+               "example of the same noise and label"));
+  add(real_key("training.distill.feature_weight", "", &DistillSpec::feature_weight, kZeroOrMore,
+               "Weight of the mean absolute difference of their features, which the trunk of the "
+               "discriminator computes"));
+}
+
 }  // namespace
 
 void add_training_keys(std::vector<Key>& keys) {
@@ -209,6 +221,7 @@ void add_training_keys(std::vector<Key>& keys) {
   add_information(keys);
   add_translation(keys);
   add_style(keys);
+  add_distillation(keys);
   add_divergence_keys(keys);
 }
 

@@ -86,6 +86,17 @@ const std::vector<Recipe>& recipes() {
        .shown = "generator",
        .takes_pictures = true,
        .has_style = true},
+      {.name = "distill",
+       .doc = "a generator that learns the examples of a larger, frozen one (Aguinaldo et al., "
+              "2019), judged by features that a discriminator learns",
+       .networks =
+           {{.name = "generator", .role = "generator", .ema_kimg = 10.0, .is_averaged = true},
+            {.name = "trunk", .role = "trunk"},
+            {.name = "discriminator", .role = "head"},
+            {.name = "teacher", .role = "generator", .is_frozen = true, .is_teacher = true}},
+       .shown = "generator",
+       .counts = "discriminator",
+       .is_adversarial = true},
   };
   return table;
 }

@@ -3,6 +3,7 @@
 // gan/recipes/ has their steps. Pure; any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -19,6 +20,7 @@ struct RecipeNetwork {
   double ema_kimg = 0.0;     ///< default half-life of the average of its weights
   bool is_averaged = false;  ///< whether an average is allowed
   bool is_frozen = false;    ///< whether it is never trained
+  bool is_teacher = false;   ///< whether its width is model.teacher_width, not model.width
 };
 
 /// Returns whether a network in `role` judges examples, under any name. Knows the roles of
@@ -53,7 +55,11 @@ struct Recipe {
   /// (training.pool).
   bool has_pools = false;
   bool has_style = false;  ///< whether the pictures get the style of another (training.style)
-  bool is_own = false;     ///< whether its networks are those of a user's step: own_recipe()
+  /// Returns whether a frozen teacher shows the generator what to make (training.distill).
+  [[nodiscard]] bool distils() const {
+    return std::ranges::any_of(networks, &RecipeNetwork::is_teacher);
+  }
+  bool is_own = false;  ///< whether its networks are those of a user's step: own_recipe()
   /// Returns whether the shown network has samples and scores. A network that takes pictures has
   /// them if held-out examples include the target pictures.
   [[nodiscard]] bool has_samples() const { return !takes_pictures || translates; }

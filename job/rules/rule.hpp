@@ -29,6 +29,8 @@ struct Rule {
 [[nodiscard]] std::vector<Rule> data_rules();
 /// Rules about a discriminator's regularisation beside its loss.
 [[nodiscard]] std::vector<Rule> discriminator_rules();
+/// Rules about a generator that learns from a teacher.
+[[nodiscard]] std::vector<Rule> distill_rules();
 /// Rules against keys without effect: given keys of a feature that is off.
 [[nodiscard]] std::vector<Rule> idle_rules();
 /// Rules between family, recipe, data and batch.

@@ -250,6 +250,7 @@ std::vector<Rule> make_rules(const Recipe& recipe) {
   std::ranges::move(model_rules(), std::back_inserter(rules));
   std::ranges::move(discriminator_rules(), std::back_inserter(rules));
   std::ranges::move(augment_rules(), std::back_inserter(rules));
+  std::ranges::move(distill_rules(), std::back_inserter(rules));
   std::ranges::move(layout_rules(), std::back_inserter(rules));
   std::ranges::move(placement_rules(recipe), std::back_inserter(rules));
   std::ranges::move(score_rules(), std::back_inserter(rules));

@@ -86,12 +86,12 @@ template <typename Part, typename Whole>
   using Held = std::conditional_t<std::same_as<Part, Execution>, LayoutChoice, Part>;
   using Found = std::conditional_t<std::is_const_v<Whole>, const Held&, Held&>;
   auto& training = job.training;
-  return std::get<Found>(std::tie(job.model, job.data, job.data.augment, job.numerics, job.layout,
-                                  job.checkpoint, job.evaluation, job.output, training,
-                                  training.penalty, training.growth, training.labels,
-                                  training.lecam, training.path_length, training.augment,
-                                  training.autoencoder, training.information, training.translation,
-                                  training.style, training.divergence, training.plateau));
+  return std::get<Found>(
+      std::tie(job.model, job.data, job.data.augment, job.numerics, job.layout, job.checkpoint,
+               job.evaluation, job.output, training, training.penalty, training.growth,
+               training.labels, training.lecam, training.path_length, training.augment,
+               training.autoencoder, training.information, training.translation, training.style,
+               training.distill, training.divergence, training.plateau));
 }
 
 /// Returns a function from a job to its field, for reading and writing.

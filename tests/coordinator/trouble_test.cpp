@@ -108,6 +108,7 @@ TEST(LossBound, IsForLossesThatAreFunctionsOfLogitsAlone) {
   EXPECT_THAT(bounds("pix2pix"), ElementsAre(0.0, 1e4));
   EXPECT_THAT(bounds("cyclegan"), ElementsAre(0.0, 0.0, 1e4, 1e4));
   EXPECT_THAT(bounds("style-transfer"), ElementsAre(0.0, 0.0));
+  EXPECT_THAT(bounds("distill"), ElementsAre(0.0, 0.0, 1e4, 0.0));
   const Recipe of_a_library = *recipe_named("adversarial");
   EXPECT_EQ(loss_bound(JobSpec::of(of_a_library), of_a_library.networks[1]), 0.0);
 }

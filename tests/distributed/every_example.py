@@ -7,7 +7,7 @@ ones, over messages and without overlap.
 """
 import unittest
 
-from train_command import EXAMPLES, Trainings, snapshot_files
+from train_command import EXAMPLES, GANGWAY, Trainings, snapshot_files
 
 SHARE = EXAMPLES.parent / "share"  # the examples name its files relative to the root of the repository
 STEPS = 24
@@ -18,6 +18,7 @@ SMALL = [f"training.batch={BATCH}", "training.microbatches=4", f"training.kimg={
 # Keys that make a network small. A test below fails for an example in neither list. First each family and each recipe.
 FAMILIES = {
     "biggan": ["model.width=4"],
+    "distill": ["model.width=4", "model.teacher_width=8", "teacher.weights=teacher.safetensors"],
     "fashion-mnist": ["model.width=8", "training.reuse_fakes=true", "data.limit=100", "data.crop=0.9", "data.zoom=1.2",
                       "data.rotation=10", "data.brightness=0.1", "data.contrast=0.1"],
     "cyclegan": ["model.width=4", "model.blocks=1", "training.pool=4"],
@@ -65,6 +66,9 @@ OTHERS_PUBLISHED = {
 class EveryExample(Trainings):
     def check(self, path, narrow):
         job = [EXAMPLES / f"{path}.yaml", *SMALL, *narrow]
+        if path == "distill":
+            self.train(EXAMPLES / "fashion-mnist.yaml", *SMALL, "model.width=8", run="teacher", workers=1)
+            self.assertEqual(self.call(GANGWAY, "checkpoints", "export", "teacher", "-o", "teacher.safetensors")[0], 0)
         example = path.replace("/", "-")
         self.train(*job, run=f"{example}-one", workers=1)
         run = f"{example}-killed"
@@ -98,7 +102,7 @@ def add_tests(case, examples):
         setattr(case, f"test_{example.replace('-', '_').replace('/', '_')}_has_one_digest", test)
 
 
-add_tests(SomeFamilies, {name: FAMILIES[name] for name in ("progressive", "style-transfer")})
+add_tests(SomeFamilies, {name: FAMILIES[name] for name in ("distill", "progressive", "style-transfer")})
 add_tests(EveryFamily, FAMILIES | PUBLISHED)
 add_tests(OtherExamples, OTHERS | OTHERS_PUBLISHED)
 

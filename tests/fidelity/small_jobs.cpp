@@ -94,6 +94,22 @@ void add_losses_and_penalties(const AddJob& add) {
   }).steps = 3;
 }
 
+/// Adds jobs with networks that are never trained.
+void add_frozen(std::vector<NamedJob>& jobs, const std::filesystem::path& folder) {
+  jobs.push_back({.name = "VaeGanFrozenTrunk",
+                  .job = small_job_of(*recipe_named("vae-gan"), family_named("dcgan"), folder)});
+  jobs.back().job.network("trunk").is_frozen = true;
+  jobs.push_back({.name = "StyleTransferClipped", .job = small_style_transfer(folder)});
+  jobs.back().job.network("generator").clip_norm = 0.5;
+  jobs.push_back({.name = "DistillDcganLabelledReusedFakes",
+                  .job = small_distillation(family_named("dcgan"), folder)});
+  jobs.back().job.model.classes = 10;
+  jobs.back().job.training.reuse_fakes = true;
+  jobs.push_back(
+      {.name = "DistillR3ganClipped", .job = small_distillation(family_named("r3gan"), folder)});
+  jobs.back().job.network("trunk").clip_norm = 0.5;
+}
+
 /// Writes a coloured picture that is not square.
 void write_style_picture(const std::filesystem::path& file) {
   pictures::Raster picture{.height = 40, .width = 50, .channels = 3, .pixels = {}};
@@ -228,6 +244,14 @@ JobSpec small_style_transfer(const std::filesystem::path& folder) {
   job.training.style = {.picture = {.file = (folder / "style.png").string(), .hash = {}},
                         .weight = 20.0,
                         .total_variation = 1e-3};
+  return job;
+}
+
+JobSpec small_distillation(const ModelFamily* family, const std::filesystem::path& folder) {
+  JobSpec job = small_job_of(*recipe_named("distill"), family, folder);
+  job.model.width = 8;
+  job.model.blocks = 1;
+  job.training.distill = {.teacher_width = 16, .prunes = true};
   return job;
 }
 
@@ -377,9 +401,6 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     jobs.back().job.network("trunk").clip_norm = 0.5;
     jobs.back().job.training.reuse_fakes = recipe->has_codes;
   }
-  jobs.push_back({.name = "VaeGanFrozenTrunk",
-                  .job = small_job_of(*recipe_named("vae-gan"), family_named("dcgan"), folder)});
-  jobs.back().job.network("trunk").is_frozen = true;
   for (const bool is_cyclic : {false, true}) {
     const Recipe& recipe = *recipe_named(is_cyclic ? "cyclegan" : "pix2pix");
     const std::string name = is_cyclic ? "Cyclegan" : "Pix2pix";
@@ -398,8 +419,7 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.training.reuse_fakes = !is_cyclic;
     job.training.translation.identity_weight = 0.0;
   }
-  jobs.push_back({.name = "StyleTransferClipped", .job = small_style_transfer(folder)});
-  jobs.back().job.network("generator").clip_norm = 0.5;
+  add_frozen(jobs, folder);
   std::ranges::move(jobs_as_published(folder), std::back_inserter(jobs));
   return jobs;
 }

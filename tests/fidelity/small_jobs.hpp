@@ -48,6 +48,10 @@ struct NamedJob {
 [[nodiscard]] JobSpec small_translation(const Recipe& recipe, const ModelFamily* family,
                                         const std::filesystem::path& folder = "");
 
+/// A generator pruned from a teacher of twice its width, on the images of `folder`.
+[[nodiscard]] JobSpec small_distillation(const ModelFamily* family,
+                                         const std::filesystem::path& folder = "");
+
 /// Jobs that cover every network, loss, penalty, optimiser and schedule.
 [[nodiscard]] std::vector<NamedJob> job_breadth(const std::filesystem::path& folder);
 

@@ -95,6 +95,57 @@ TEST(Rules, ATrunkWithHeadsHasNoPenalties) {
                   "(it has for adversarial); leave it out"));
 }
 
+TEST(Rules, AStudentHasATeacher) {
+  const std::string recipe = "training: {recipe: distill";
+  EXPECT_THAT(problems_of(recipe + "}"),
+              ElementsAre("default: teacher.frozen: a frozen network needs teacher.weights, a file "
+                          "to stay with"));
+  const std::string teacher = "}\nteacher: {weights: big.safetensors}\n";
+  EXPECT_EQ(testing::spec_of(recipe + teacher, {"model.width=24"}).training.distill.teacher_width,
+            48);
+  EXPECT_THAT(
+      problems_of(recipe +
+                  ", distill: {adversarial_weight: 0, picture_weight: 0, feature_weight: "
+                  "0}" +
+                  teacher),
+      ElementsAre(
+          "job.yaml:1:39: training.distill.picture_weight: set one of "
+          "training.distill.picture_weight, feature_weight and adversarial_weight above 0"));
+  EXPECT_THAT(problems_of("model: {teacher_width: 64}"),
+              ElementsAre("job.yaml:1:9: model.teacher_width: has no meaning for training.recipe "
+                          "adversarial (it has for distill); leave it out"));
+  EXPECT_THAT(
+      problems_of("generator: {prune: true}"),
+      ElementsAre("job.yaml:1:13: generator.prune: has no meaning for training.recipe adversarial "
+                  "(it has for distill); leave it out"));
+  EXPECT_THAT(problems_of(recipe + teacher + "model: {family: stylegan2}"),
+              ElementsAre("job.yaml:1:12: training.recipe: recipe distill needs the role trunk, "
+                          "which family stylegan2 has not; use model.family dcgan or infogan or "
+                          "dense or mlp or r3gan or biggan"));
+}
+
+TEST(Rules, AStudentIsPrunedOfATeacherWhoseChannelsAreKnown) {
+  const std::string job =
+      "training: {recipe: distill}\nteacher: {weights: big.safetensors}\n"
+      "generator: {prune: true}\n";
+  const std::string place = "job.yaml:3:13: generator.prune: ";
+  EXPECT_THAT(problems_of(job), ElementsAre());
+  for (const std::string other :
+       {"generator.weights=small.safetensors", "generator.initialization=he"}) {
+    EXPECT_THAT(problems_of(job, {other}),
+                ElementsAre("command line: " + other +
+                            ": the generator begins with the teacher's "
+                            "channels; leave generator.weights and generator.initialization out"));
+  }
+  EXPECT_THAT(problems_of(job, {"model.teacher_width=32"}),
+              ElementsAre("command line: model.teacher_width=32: the teacher has fewer channels: "
+                          "model.teacher_width is 32, model.width 64; use twice or four times the "
+                          "width, or false"));
+  EXPECT_THAT(problems_of(job + "model: {family: biggan}"),
+              ElementsAre(place + "the channels of its blocks are not known in family biggan; use "
+                                  "model.family dcgan or dense or mlp or r3gan, or false"));
+}
+
 TEST(Rules, MlpNeedsPoints) {
   EXPECT_THAT(problems_of("model: {family: mlp}"),
               ElementsAre("job.yaml:1:9: model.family: family mlp learns points, and "

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include "launch/run/prepare.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/checkpoint/sample_checkpoint.hpp"
+#include "tests/named_rows.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::launch {
@@ -59,6 +61,37 @@ TEST(InitialWeights, AreRefusedWhereTheirNumberIsNotTheNetworks) {
       EXPECT_THAT(complaint_about(with_file), HasSubstr("are they of another model?"));
     }
   }
+}
+
+/// Writes a teacher's weights as one tensor. Returns the complaint about it, as a run's start has
+/// it.
+std::string complaint_about_teacher(const std::filesystem::path& file, int width, float value) {
+  JobSpec job = JobSpec::of(*recipe_named("distill"));
+  job.training.distill.teacher_width = 32;
+  job.network("teacher").weights = file.string();
+  JobSpec of_file = job;
+  of_file.training.distill.teacher_width = width;
+  const std::int64_t count = num_parameters(of_file.architectures()[job.id_of("teacher")]);
+  auto tensor = checkpoint::make_tensor("0.weight", checkpoint::ElementType::kF32, {count}, 1);
+  std::ranges::fill(tensor.bytes, std::byte{0});
+  std::memcpy(tensor.bytes.data(), &value, sizeof value);
+  std::filesystem::remove(file);
+  (void)checkpoint::write_safetensors(file, std::vector{tensor.record()}, {});
+  return complaint_about(job);
+}
+
+TEST(InitialWeights, OfATeacherHaveItsWidthAndAreWholeAndFinite) {
+  const gangway::testing::ScratchFolder folder;
+  const auto file = folder.path() / "big.safetensors";
+  EXPECT_EQ(complaint_about_teacher(file, 32, 1.0F), "");
+  std::filesystem::resize_file(file, 1000);
+  JobSpec job = JobSpec::of(*recipe_named("distill"));
+  job.network("teacher").weights = file.string();
+  EXPECT_THAT(complaint_about(job), AllOf(HasSubstr("teacher.weights: "), HasSubstr("big.safe")));
+  EXPECT_THAT(complaint_about_teacher(file, 64, 1.0F),
+              AllOf(HasSubstr("teacher.weights: "), HasSubstr("are they of another model?")));
+  EXPECT_THAT(complaint_about_teacher(file, 32, std::nanf("")),
+              AllOf(HasSubstr("teacher.weights: "), HasSubstr("is not finite")));
 }
 
 }  // namespace

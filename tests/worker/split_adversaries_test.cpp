@@ -88,5 +88,25 @@ TEST(FeatureAutoencoderGradients, AreThoseOfPlainAutograd) {
       1e-5);
 }
 
+TEST(DistillationGradients, AreThoseOfPlainAutograd) {
+  JobSpec job = fidelity::small_job_of(*recipe_named("distill"), family_named("mlp"));
+  job.training.distill = {
+      .teacher_width = 24, .adversarial_weight = 2.0, .picture_weight = 3.0, .feature_weight = 4.0};
+  OneMicrobatch networks(job);
+  const at::Tensor fake = networks.apply("generator", networks.noise(1, 0));
+  const at::Tensor shown = networks.apply("teacher", networks.noise(1, 0)).detach();
+  const at::Tensor features = networks.apply("trunk", shown).detach();
+  const at::Tensor loss = 3.0 * at::l1_loss(fake, shown) +
+                          4.0 * at::l1_loss(networks.apply("trunk", fake), features) +
+                          2.0 * verdict(networks, fake, true);
+  expect_close(networks.of_recipe(1), networks.of_loss(1, loss), 1e-5);
+  expect_close(
+      networks.of_recipe(0),
+      networks.of_loss(
+          0, verdict(networks, networks.real(), true) +
+                 verdict(networks, networks.apply("generator", networks.noise(0, 1)), false)),
+      1e-5);
+}
+
 }  // namespace
 }  // namespace gangway::worker

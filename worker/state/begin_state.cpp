@@ -6,11 +6,44 @@
 
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "job/models/narrowing.hpp"
 #include "run/control_protocol.hpp"
 #include "worker/state/load_from_checkpoint.hpp"
 
 namespace gangway::worker {
 namespace {
+
+/// Begins the generator, and its average, with the teacher's largest channels.
+void prune_teacher(const StateSetup& setup) {
+  const NetworkId teacher = setup.job.id_of("teacher");
+  const NetworkId generator = setup.job.shown_network();
+  const auto state = [&setup](NetworkId id) -> NetworkState& {
+    return *setup.networks[static_cast<std::size_t>(id)];
+  };
+  const auto name_in_network = [](const NetworkState::TensorPlace& place) {
+    return place.name.substr(place.name.find('/') + 1);
+  };
+  const at::NoGradGuard no_grad;
+  NetworkValues wide;
+  for (const NetworkState::TensorPlace& place : state(teacher).places()) {
+    const at::Tensor tensor =
+        NetworkState::view(state(teacher).weights().data(), place).contiguous();
+    const auto* const first = tensor.const_data_ptr<float>();
+    wide[name_in_network(place)] = {.shape = place.sizes,
+                                    .values = {first, first + tensor.numel()}};
+  }
+  const PerNetwork<Architecture> architectures = setup.job.architectures();
+  NetworkValues narrow = narrowed(architectures[teacher], architectures[generator], wide);
+  for (const NetworkState::TensorPlace& place : state(generator).places()) {
+    const at::Tensor tensor =
+        at::from_blob(narrow.at(name_in_network(place)).values.data(), place.sizes);
+    NetworkState::view(state(generator).weights().data(), place).copy_(tensor);
+    if (comm::Arena* average = state(generator).average()) {
+      NetworkState::view(average->data(), place).copy_(tensor);
+    }
+  }
+  state(generator).store();
+}
 
 void load_initial(const StateSetup& setup) {
   for (const NetworkId network : setup.job.networks.ids()) {
@@ -19,6 +52,9 @@ void load_initial(const StateSetup& setup) {
       load_initial_weights(spec.name + ".weights", spec.weights,
                            *setup.networks[static_cast<std::size_t>(network)]);
     }
+  }
+  if (setup.job.training.distill.prunes) {
+    prune_teacher(setup);
   }
 }
 

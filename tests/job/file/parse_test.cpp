@@ -227,7 +227,8 @@ TEST(Parse, RefusesWhatTheRecipeHasNoUseFor) {
   EXPECT_THAT(
       problems_of("training: {recipe: vae, loss: hinge}"),
       ElementsAre("job.yaml:1:25: training.loss: has no meaning for training.recipe vae "
-                  "(it has for adversarial, infogan, vae-gan, pix2pix, cyclegan); leave it out"));
+                  "(it has for adversarial, infogan, vae-gan, pix2pix, cyclegan, distill); leave "
+                  "it out"));
   EXPECT_THAT(problems_of("training: {kl_weight: 2}"),
               ElementsAre("job.yaml:1:12: training.kl_weight: has no meaning for training.recipe "
                           "adversarial (it has for vae, vae-gan); leave it out"));

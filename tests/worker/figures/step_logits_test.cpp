@@ -57,7 +57,8 @@ TEST(JudgedLogits, AreFoundInEveryRecipeWithAdversaries) {
       {"infogan", {"discriminator"}},
       {"vae-gan", {"discriminator"}},
       {"pix2pix", {"discriminator"}},
-      {"cyclegan", {"discriminator_a", "discriminator_b"}}};
+      {"cyclegan", {"discriminator_a", "discriminator_b"}},
+      {"distill", {"discriminator"}}};
   for (const auto& [recipe, networks] : judges) {
     JobSpec job = JobSpec::of(*recipe_named(recipe));
     job.model.codes = 1;  // infogan needs codes

@@ -53,7 +53,7 @@ std::vector<float> stored_values(checkpoint::StoredState& state, const std::stri
 void require_new(const fs::path& file) {
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(file, ignored))) {
-    throw EnvironmentError(file.string() + ": is there already; name a new file");
+    throw EnvironmentError(file.string() + ": exists already; name a new file");
   }
 }
 

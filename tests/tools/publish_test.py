@@ -301,7 +301,7 @@ class Published(unittest.TestCase):
         Path(f"{file}.tmp").write_bytes(b"cut")
         said_by("checkpoints", "export", self.run_folder, "-o", file)
         self.assertEqual(list(self.folder.parent.iterdir()), [file])
-        with self.assertRaisesRegex(Failed, "is there already"):
+        with self.assertRaisesRegex(Failed, "exists already"):
             said_by("checkpoints", "export", self.run_folder, "-o", file)
 
 

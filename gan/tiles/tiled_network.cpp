@@ -159,8 +159,7 @@ at::Tensor TiledNetwork::Pass::convolved(const Primitive& primitive, const at::T
   const std::int64_t above = std::max<std::int64_t>(0, w.padding - rows.begin * w.stride);
   const std::int64_t below =
       std::max<std::int64_t>(0, (rows.end - 1) * w.stride - w.padding + w.kernel - height);
-  const at::Tensor padded =
-      above + below == 0 ? x : at::constant_pad_nd(x, {0, 0, above, below});
+  const at::Tensor padded = above + below == 0 ? x : at::constant_pad_nd(x, {0, 0, above, below});
   return at::conv2d(padded, weight, bias, w.stride, at::IntArrayRef({0, w.padding}),
                     /*dilation=*/1, w.groups);
 }

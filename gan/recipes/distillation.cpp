@@ -14,10 +14,6 @@ using pipeline::Loss;
 using pipeline::Node;
 using pipeline::Pass;
 
-/// Streams of the trunk's applications in a pass, which draw apart.
-constexpr int kOfTeacher = 0;
-constexpr int kOfStudent = 1;
-
 /// Generates examples of drawn noise.
 std::vector<Node> making(const SplitAdversaries& networks) {
   std::vector<Node> nodes = networks.draws();
@@ -35,8 +31,8 @@ Loss distance(const SplitAdversaries& networks, const std::string& what, double 
 
 Pass judge_fakes(const SplitAdversaries& networks) {
   std::vector<Node> nodes = making(networks);
-  nodes.emplace_back(networks.features_of("fake", kOfStudent));
-  nodes.emplace_back(networks.verdict_on("fake", "fake_labels", kOfStudent));
+  nodes.emplace_back(networks.features_of("fake", 1));
+  nodes.emplace_back(networks.verdict_on("fake", "fake_labels", 1));
   nodes.emplace_back(networks.loss("fake", "fake", networks.discriminator()));
   return {"fake", std::move(nodes)};
 }
@@ -57,14 +53,14 @@ Pass imitate(const Job& job, const SplitAdversaries& networks) {
     nodes.emplace_back(distance(networks, "", spec.picture_weight));
   }
   if (compares_features || spec.adversarial_weight > 0.0) {
-    nodes.emplace_back(networks.features_of("fake", kOfStudent));
+    nodes.emplace_back(networks.features_of("fake", 1));
   }
   if (compares_features) {
-    nodes.emplace_back(networks.features_of("shown", kOfTeacher));
+    nodes.emplace_back(networks.features_of("shown", 0));
     nodes.emplace_back(distance(networks, "_features", spec.feature_weight));
   }
   if (spec.adversarial_weight > 0.0) {
-    nodes.emplace_back(networks.verdict_on("fake", "fake_labels", kOfStudent));
+    nodes.emplace_back(networks.verdict_on("fake", "fake_labels", 1));
     nodes.emplace_back(
         networks.loss("generator", "fake", networks.generator(), spec.adversarial_weight));
   }

@@ -7,7 +7,6 @@
 #include <functional>
 #include <numeric>
 #include <optional>
-#include <utility>
 #include <variant>
 
 namespace gangway {
@@ -206,7 +205,8 @@ NetworkValues narrowed(const Architecture& wide, const Architecture& narrow,
   for (const auto& [name, from] : values) {
     std::vector<Indices> own;
     for (const std::int64_t size : from.shape) {
-      std::iota(own.emplace_back(static_cast<std::size_t>(size)).begin(), own.back().end(), 0);
+      Indices& all_of_them = own.emplace_back(static_cast<std::size_t>(size));
+      std::iota(all_of_them.begin(), all_of_them.end(), 0);
     }
     for (const Use& use : coupling.uses()) {
       if (use.tensor == name) {

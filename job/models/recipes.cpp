@@ -87,8 +87,8 @@ const std::vector<Recipe>& recipes() {
        .takes_pictures = true,
        .has_style = true},
       {.name = "distill",
-       .doc = "a generator that learns the examples of a larger, frozen one (Aguinaldo et al., "
-              "2019), judged by features that a discriminator learns",
+       .doc =
+           "a generator that learns the examples of a larger, frozen one (Aguinaldo et al., 2019)",
        .networks =
            {{.name = "generator", .role = "generator", .ema_kimg = 10.0, .is_averaged = true},
             {.name = "trunk", .role = "trunk"},

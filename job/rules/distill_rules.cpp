@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -77,8 +76,7 @@ std::vector<Rule> distill_rules() {
                    "`model.width` at least, and excludes `generator.weights` and "
                    "`generator.initialization`.",
                    family_names(" or ", can_prune)),
-       check_prune,
-       {"generator.prune"}},
+       check_prune},
   };
 }
 

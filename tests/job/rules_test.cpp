@@ -109,7 +109,7 @@ TEST(Rules, AStudentHasATeacher) {
                   "0}" +
                   teacher),
       ElementsAre(
-          "job.yaml:1:39: training.distill.picture_weight: set one of "
+          "job.yaml:1:62: training.distill.picture_weight: set one of "
           "training.distill.picture_weight, feature_weight and adversarial_weight above 0"));
   EXPECT_THAT(problems_of("model: {teacher_width: 64}"),
               ElementsAre("job.yaml:1:9: model.teacher_width: has no meaning for training.recipe "

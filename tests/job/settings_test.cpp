@@ -78,7 +78,8 @@ TEST(Settings, RefusesAValueWhereAMapIsExpected) {
           "orthogonal_weight, label_smoothing, label_noise, lecam, "
           "path_length, augment, reconstruction, kl_weight, adversarial_weight, "
           "information_weight, "
-          "codes_weight, l1_weight, cycle_weight, identity_weight, pool, style, divergence, "
+          "codes_weight, l1_weight, cycle_weight, identity_weight, pool, style, distill, "
+          "divergence, "
           "plateau), not a list"));
 }
 

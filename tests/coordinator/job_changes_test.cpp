@@ -172,6 +172,7 @@ TEST(JobChanges, NamesEachKeyThatMakesAnotherJob) {
        "data.source=classes:fashion-mnist:5,7"},
       {"training.recipe=style-transfer", "model.family=johnson", "features.weights=" + file,
        "training.style.picture=" + picture, "training.style.content_level=1"},
+      {"training.recipe=distill", "teacher.weights=" + file},
       {"generator.weights=" + file, "discriminator.weights=" + file},
       {"discriminator.optimizer.adamw.lr=1e-3"},
       {"generator.initialization=normal", "discriminator.initialization=he"},

@@ -32,6 +32,12 @@ at::Tensor as_rows_of_patches(const at::Tensor& weight) {
   return weight.permute({0, 2, 3, 1}).reshape({weight.size(0), -1});
 }
 
+/// Returns whether own products may compute a float32 map: with one channel the pictures may be
+/// contiguous, and then LibTorch's results are, too.
+bool knows_format(const at::Tensor& weight) {
+  return weight.scalar_type() == at::kFloat && weight.size(1) > 1;
+}
+
 /// Maps small pictures to large ones (transposed convolution).
 at::Tensor spread(const at::Tensor& small, const at::Tensor& weight, at::IntArrayRef large,
                   const KernelPlaces& places) {
@@ -40,8 +46,7 @@ at::Tensor spread(const at::Tensor& small, const at::Tensor& weight, at::IntArra
   if (is_thin) {
     return sum_of_patches(at::mm(as_rows(small), as_rows_of_patches(weight)), large, places);
   }
-  if (small.scalar_type() == at::kFloat && can_tile_map(large[1]) &&
-      places.kernel >= places.stride) {
+  if (knows_format(weight) && can_tile_map(large[1]) && places.kernel >= places.stride) {
     return tiled_transposed_convolution(small, weight, large, places);
   }
   return at::conv_transpose2d(
@@ -52,7 +57,7 @@ at::Tensor spread(const at::Tensor& small, const at::Tensor& weight, at::IntArra
 /// Maps large pictures to small ones (convolution).
 at::Tensor gathered(const at::Tensor& large, const at::Tensor& weight,
                     const std::optional<at::Tensor>& bias, const KernelPlaces& places) {
-  return large.scalar_type() == at::kFloat && can_tile_map(weight.size(0))
+  return knows_format(weight) && can_tile_map(weight.size(0))
              ? tiled_convolution(large, weight, bias, places)
              : at::conv2d(large, weight, bias, places.stride, places.padding);
 }

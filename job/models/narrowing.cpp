@@ -134,7 +134,7 @@ class Coupling {
 using Indices = std::vector<std::int64_t>;
 
 /// Adds the absolute values of each channel along `dim` to its group's size.
-void add_sizes(const TensorValues& tensor, std::size_t dim, std::int64_t group,
+void add_sizes(const ChannelTensor& tensor, std::size_t dim, std::int64_t group,
                std::vector<double>& sizes) {
   std::size_t behind = 1;  // elements of an index
   for (std::size_t i = dim + 1; i < tensor.shape.size(); ++i) {
@@ -163,8 +163,8 @@ Indices kept_channels(const Axis& axis, const std::vector<double>& sizes) {
 }
 
 /// @param kept  by dimension
-TensorValues gathered(const TensorValues& from, const std::vector<Indices>& kept) {
-  TensorValues to;
+ChannelTensor gathered(const ChannelTensor& from, const std::vector<Indices>& kept) {
+  ChannelTensor to;
   for (const Indices& indices : kept) {
     to.shape.push_back(static_cast<std::int64_t>(indices.size()));
   }

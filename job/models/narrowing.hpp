@@ -13,14 +13,14 @@
 namespace gangway {
 
 /// A tensor's values, row-major.
-struct TensorValues {
+struct ChannelTensor {
   std::vector<std::int64_t> shape;
   std::vector<float> values;
-  bool operator==(const TensorValues&) const = default;
+  bool operator==(const ChannelTensor&) const = default;
 };
 
 /// By names as in statistic_names: "0/norm.weight".
-using NetworkValues = std::map<std::string, TensorValues>;
+using NetworkValues = std::map<std::string, ChannelTensor>;
 
 /// Returns why `narrow` cannot be made of `wide`'s channels; empty: it can.
 [[nodiscard]] std::string narrowing_complaint(const Architecture& wide, const Architecture& narrow);

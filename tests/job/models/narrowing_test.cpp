@@ -19,7 +19,7 @@ NetworkValues numbered(const Architecture& network) {
   const auto add = [&](const std::string& name, const std::vector<std::int64_t>& shape) {
     const auto elements = static_cast<std::size_t>(
         std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()));
-    TensorValues& tensor = all[name];
+    ChannelTensor& tensor = all[name];
     tensor = {.shape = shape, .values = std::vector<float>(elements)};
     std::iota(tensor.values.begin(), tensor.values.end(), next);
     next += static_cast<float>(elements);
@@ -57,12 +57,12 @@ TEST(Narrowing, KeepsTheFiltersWithTheLargestSumsAndWhatReadsThem) {
   wide.at("1/weight").values = {1, 2, 3, -9, 5, 1};  // [in, out]: filters of size 9 and 12
   wide.at("2/weight").values = {7, 8};
   const NetworkValues narrow = narrowed(layers(3, 2), layers(2, 1), wide);
-  EXPECT_EQ(narrow.at("0/weight"), (TensorValues{{2, 2}, {1, -2, -4, 0}}));
-  EXPECT_EQ(narrow.at("0/bias"), (TensorValues{{2}, {10, 30}}));
-  EXPECT_EQ(narrow.at("0/norm.weight"), (TensorValues{{2}, {11, 31}}));
-  EXPECT_EQ(narrow.at("0/norm.running_var"), (TensorValues{{2}, {12, 32}}));
-  EXPECT_EQ(narrow.at("1/weight"), (TensorValues{{2, 1, 1, 1}, {2, 1}}));
-  EXPECT_EQ(narrow.at("2/weight"), (TensorValues{{1, 1, 1, 1}, {8}}));
+  EXPECT_EQ(narrow.at("0/weight"), (ChannelTensor{{2, 2}, {1, -2, -4, 0}}));
+  EXPECT_EQ(narrow.at("0/bias"), (ChannelTensor{{2}, {10, 30}}));
+  EXPECT_EQ(narrow.at("0/norm.weight"), (ChannelTensor{{2}, {11, 31}}));
+  EXPECT_EQ(narrow.at("0/norm.running_var"), (ChannelTensor{{2}, {12, 32}}));
+  EXPECT_EQ(narrow.at("1/weight"), (ChannelTensor{{2, 1, 1, 1}, {2, 1}}));
+  EXPECT_EQ(narrow.at("2/weight"), (ChannelTensor{{1, 1, 1, 1}, {8}}));
 }
 
 TEST(Narrowing, KeepsTheFirstOfEqualFilters) {
@@ -106,10 +106,10 @@ TEST(Narrowing, CountsAllTermsOfAResidualSumAndKeepsTheSameChannelsOfEach) {
   EXPECT_EQ(narrow.at("0/basis").values[0], 1.0F);
   EXPECT_EQ(narrow.at("0/basis").values[16], 3.0F);
   EXPECT_EQ(narrow.at("1/expand.weight"),
-            (TensorValues{{4, 2, 1, 1}, {1, 3, 400, 600, 7, 9, 1000, 1200}}));
+            (ChannelTensor{{4, 2, 1, 1}, {1, 3, 400, 600, 7, 9, 1000, 1200}}));
   EXPECT_EQ(narrow.at("1/contract.weight"),
-            (TensorValues{{2, 4, 1, 1}, {10, 20, 30, -40, 0, 0, 0, 0}}));
-  EXPECT_EQ(narrow.at("2/weight"), (TensorValues{{1, 2, 1, 1}, {7, 9}}));
+            (ChannelTensor{{2, 4, 1, 1}, {10, 20, 30, -40, 0, 0, 0, 0}}));
+  EXPECT_EQ(narrow.at("2/weight"), (ChannelTensor{{1, 2, 1, 1}, {7, 9}}));
 }
 
 TEST(Narrowing, KeepsWholeGroupsOfConvolutions) {

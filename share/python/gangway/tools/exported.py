@@ -8,7 +8,7 @@ from pathlib import Path
 from gangway.errors import ENVIRONMENT, Failed, complaints
 from gangway.launch import program
 from gangway.tools.measured import OutOfTime, output_of, time_limit
-from gangway.tools.recorded import reference_of, run_folder
+from gangway.tools.recorded import reference_of, run_folder, said_by
 
 ENGINE = Path(__file__).with_name("engine.py")
 
@@ -45,18 +45,12 @@ class Exported:
         self.folder, self.onnx = folder, folder / "generator.onnx"
         self.choice = [run_folder(named.run, outdir), *([] if named.step is None else ["--step", named.step])]
         of_step = self.choice[0] + ("" if named.step is None else f"@{named.step}")
-        self._carry_out(program(), "checkpoints", "export", of_step, "-o", self.onnx)
-
-    @staticmethod
-    def _carry_out(*words) -> None:
-        done = output_of([*map(str, words)], dict(os.environ))
-        if done.code != 0:
-            raise Failed((complaints(done.text.splitlines()) or [f"{words[0]} ended with {done.code}"])[-1], done.code)
+        said_by("checkpoints", "export", of_step, "-o", self.onnx)
 
     def inputs(self, name: str, *words) -> Path:
         """Returns a new file of inputs. @param words  --seeds 0-31; or --evaluation, --samples N"""
         file = self.folder / f"{name}.safetensors"
-        self._carry_out(model_program(), "inputs", *self.choice, *words, "-o", file)
+        said_by("inputs", *self.choice, *words, "-o", file, by="gangway-model")
         return file
 
     def score_of(self, made: Path) -> dict:

@@ -15,20 +15,29 @@ struct NumberChange {
   bool (*touches)(const JobSpec& job);
 };
 
-/// Returns whether gan/kernels/tile_product.hpp may compute a map or gradient of this job.
+template <typename... Specs>
+bool is_any_of(const BlockSpec& block) {
+  return (std::holds_alternative<Specs>(block) || ...);
+}
+
+/// Returns whether Gangway's products (gan/kernels/picture_maps.hpp) may compute a convolution of
+/// this job.
 bool convolves_on_cpu(const JobSpec& job) {
   if (job.numerics.device != DeviceKind::kCpu ||
       job.numerics.memory_format != MemoryFormat::kChannelsLast) {
     return false;
   }
-  const auto is_convolution = [](const BlockSpec& block) {
-    const auto* const layer = std::get_if<LayerSpec>(&block);
-    return layer != nullptr && layer->kind != LayerKind::kLinear;
+  const auto may_convolve = [&job](const BlockSpec& block) {
+    if (const auto* const layer = std::get_if<LayerSpec>(&block)) {
+      return layer->kind != LayerKind::kLinear;
+    }
+    return is_any_of<PythonSpec>(block) ? job.numerics.kernels != KernelChoice::kPytorch
+                                        : !is_any_of<LabelConcatenationSpec, ProjectionHeadSpec,
+                                                     LabelEmbeddingSpec, LabelProductSpec>(block);
   };
   const PerNetwork<Architecture> architectures = job.architectures();
   return std::ranges::any_of(architectures.ids(), [&](NetworkId id) {
-    return job.networks[id].precision == Precision::kFp32 &&
-           std::ranges::any_of(architectures[id].blocks, is_convolution);
+    return std::ranges::any_of(architectures[id].blocks, may_convolve);
   });
 }
 
@@ -65,7 +74,7 @@ constexpr std::array<NumberChange, 7> kChanges = {{
               ((job.training.penalty.is_any() && is_in_tf32("discriminator")) ||
                (job.training.path_length.is_any() && is_in_tf32("generator")));
      }},
-    {5, "convolutions on CPUs and their gradients are summed in another order", convolves_on_cpu},
+    {6, "convolutions on CPUs and their derivatives are summed in another order", convolves_on_cpu},
 }};
 
 }  // namespace

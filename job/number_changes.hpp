@@ -14,7 +14,7 @@ namespace gangway {
 
 /// Name in the software of a checkpoint's manifest; a checkpoint without it has revision 1.
 inline constexpr std::string_view kNumbersRevisionName = "numbers";
-inline constexpr int kNumbersRevision = 5;
+inline constexpr int kNumbersRevision = 6;
 
 /// Lists the changes for `job` since `software` saved a checkpoint, oldest first: half a sentence
 /// each.

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gan/blocks/layer_block.hpp"
 
-#include "gan/kernels/dense_map.hpp"
 #include "gan/kernels/fused_norm.hpp"
-#include "gan/kernels/picture_maps.hpp"
 #include "gan/random_tensors.hpp"
 
 namespace gangway::gan {
@@ -15,16 +13,6 @@ std::vector<std::int64_t> shape_of_batch(const at::Tensor& x,
   std::vector<std::int64_t> shape{x.size(0)};
   shape.insert(shape.end(), example.begin(), example.end());
   return shape;
-}
-
-/// Returns the type for Gangway's own kernels, which cast at each use as autocast does. Returns
-/// nothing if they do not support the pass or weight.
-std::optional<at::ScalarType> own_type(const ForwardContext& context, const at::Tensor& weight) {
-  if (context.derivatives != Derivatives::kFirst || context.precision == Precision::kFp16 ||
-      !weight.is_cpu() || weight.scalar_type() != at::kFloat) {
-    return std::nullopt;
-  }
-  return context.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
 }
 
 /// Returns the slope below zero of an activation that is linear there and the identity above.
@@ -46,7 +34,7 @@ std::optional<double> slope_of(Activation activation) {
 }  // namespace
 
 NamedTensors LayerBlock::forward(const NamedTensors& in, const ForwardContext& context) {
-  at::Tensor x = finish(map(shaped_input(in), context), context);
+  at::Tensor x = finish(map(shaped_input(in)), context);
   if (spec().dropout > 0.0 && context.mode == Mode::kTraining) {
     RandomKey key = context.key;
     key.draw = static_cast<std::int32_t>(RandomDraw::kDropout);
@@ -74,40 +62,18 @@ at::Tensor LayerBlock::finish(at::Tensor x, const ForwardContext& context) const
   return apply_activation(std::move(x));
 }
 
-at::Tensor LayerBlock::map(const at::Tensor& x, const ForwardContext& context) const {
-  return spec().kind == LayerKind::kLinear ? apply_dense(x, context)
-                                           : apply_convolution(x, context);
-}
-
-at::Tensor LayerBlock::apply_dense(const at::Tensor& x, const ForwardContext& context) const {
-  if (const auto type = own_type(context, weight_->tensor)) {
-    if (const at::Tensor from = x.to(*type); is_large_map(from, weight_->tensor)) {
-      const at::Tensor y = map_densely(from, weight_->tensor);
-      return bias_ != nullptr ? y + bias_->tensor.to(*type) : y;
-    }
-  }
-  return at::linear(x, weight_->tensor,
-                    bias_ != nullptr ? std::optional(bias_->tensor) : std::nullopt);
-}
-
-at::Tensor LayerBlock::apply_convolution(const at::Tensor& x, const ForwardContext& context) const {
+at::Tensor LayerBlock::map(const at::Tensor& x) const {
   const std::optional<at::Tensor> bias =
       bias_ != nullptr ? std::optional(bias_->tensor) : std::nullopt;
-  const bool is_up = spec().kind == LayerKind::kTransposedConvolution;
-  if (is_up && spec().padding == 0 && x.is_cpu() && x.size(2) == 1 && x.size(3) == 1) {
-    return map_points(x, weight_->tensor, bias);
+  switch (spec().kind) {
+    case LayerKind::kLinear:
+      return at::linear(x, weight_->tensor, bias);
+    case LayerKind::kConvolution:
+      return at::conv2d(x, weight_->tensor, bias, spec().stride, spec().padding);
+    case LayerKind::kTransposedConvolution:
+      return at::conv_transpose2d(x, weight_->tensor, bias, spec().stride, spec().padding);
   }
-  if (const auto type = own_type(context, weight_->tensor)) {
-    const at::Tensor weight = weight_->tensor.to(*type);
-    const at::Tensor from = x.to(*type);
-    if (can_map_pictures(from, weight)) {
-      return map_pictures(is_up ? MapDirection::kUp : MapDirection::kDown, from, weight,
-                          bias ? std::optional(bias->to(*type)) : std::nullopt,
-                          {spec().kernel, spec().stride, spec().padding});
-    }
-  }
-  return is_up ? at::conv_transpose2d(x, weight_->tensor, bias, spec().stride, spec().padding)
-               : at::conv2d(x, weight_->tensor, bias, spec().stride, spec().padding);
+  return {};
 }
 
 std::optional<at::Tensor> LayerBlock::apply_fused(const at::Tensor& x,

@@ -20,13 +20,10 @@ class LayerBlock final : public SpecBlock<LayerSpec> {
   /// The three steps of forward(): reshape the input, map it linearly, then normalise and activate.
   /// finish() may change its argument.
   [[nodiscard]] at::Tensor shaped_input(const NamedTensors& in) const;
-  [[nodiscard]] at::Tensor map(const at::Tensor& x, const ForwardContext& context) const;
+  [[nodiscard]] at::Tensor map(const at::Tensor& x) const;
   [[nodiscard]] at::Tensor finish(at::Tensor x, const ForwardContext& context) const;
 
  private:
-  [[nodiscard]] at::Tensor apply_dense(const at::Tensor& x, const ForwardContext& context) const;
-  [[nodiscard]] at::Tensor apply_convolution(const at::Tensor& x,
-                                             const ForwardContext& context) const;
   [[nodiscard]] at::Tensor apply_norm(const at::Tensor& x, const ForwardContext& context) const;
   /// Applies norm and activation in one function; nullopt if that function does not support them.
   [[nodiscard]] std::optional<at::Tensor> apply_fused(const at::Tensor& x,

@@ -103,8 +103,8 @@ at::Tensor StyleLayer::convolved(const at::Tensor& x, const at::Tensor& weight) 
   if (!spec().doubles) {
     return at::conv2d(x, weight, {}, /*stride=*/1, /*padding=*/1);
   }
-  const at::Tensor apart = at::conv_transpose2d(x, weight.transpose(0, 1), {},
-                                                /*stride=*/2);  // one pixel too large
+  const at::Tensor turned = weight.transpose(0, 1).contiguous(weight.suggest_memory_format());
+  const at::Tensor apart = at::conv_transpose2d(x, turned, {}, /*stride=*/2);  // a pixel too large
   return smoothed(apart, /*padding=*/1, kPixelsOfOne);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Convolutions with fast second derivatives. A penalty differentiates the input's gradient by the
+// Convolutions with fast derivatives of any order. On CPUs, products are Gangway's own where
+// gan/kernels/picture_maps.hpp has them. A penalty differentiates the input's gradient by the
 // weight. LibTorch computes this with a kernel as large as the picture: on an H100, 100 times
 // slower than forward. This code computes it as the usual weight gradient, as StyleGAN2's
 // conv2d_gradfix does. Compute thread.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -24,8 +24,9 @@ struct ConvolutionPlaces {
   std::int64_t groups = 1;
 };
 
-/// Convolves, with the bits of at::convolution and of its first derivatives. Has derivatives of any
-/// order, for any type and device.
+/// Convolves. Has derivatives of any order, for any type and device. Results and first derivatives
+/// have the bits of at::convolution, except those of Gangway's CPU products: float32 and bf16 with
+/// a weight that is channels last.
 /// @param x       [N, in, …]
 /// @param weight  [out, in / groups, …]; transposed: [in, out / groups, …]
 /// @param bias    [out] or nothing
@@ -33,13 +34,8 @@ struct ConvolutionPlaces {
                                    const std::optional<at::Tensor>& bias,
                                    const ConvolutionPlaces& places);
 
-/// Returns the gradients of input, weight and bias, with a graph; those not wanted are undefined.
-/// @param gradient  of the convolution's result
-[[nodiscard]] std::array<at::Tensor, 3> convolution_gradients(const at::Tensor& gradient,
-                                                              const at::Tensor& x,
-                                                              const at::Tensor& weight,
-                                                              const ConvolutionPlaces& places,
-                                                              std::array<bool, 3> wanted);
+/// Returns one number for each side of a picture; a single one holds for all sides.
+[[nodiscard]] std::vector<std::int64_t> by_side(c10::SymIntArrayRef values, std::size_t sides = 2);
 
 /// Registers these derivatives for every convolution of this process, with or without autocast.
 /// @param key  dispatch key to register for, e.g. c10::DispatchKey::AutogradCUDA

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Lets the operators of a user's Python network run Gangway's CPU kernels, as blocks of families do
-// (gan/blocks/layer_block.cpp). The network calls LibTorch's operators as always. Compute thread.
+// Lets the operators of networks run Gangway's CPU kernels. Blocks and Python modules call
+// LibTorch's operators as always. Compute thread.
 #pragma once
 
 #include "gan/torch.hpp"
 
 namespace gangway::gan {
 
-/// While it lives, conv2d, conv_transpose2d, linear and batch_norm in training take Gangway's
-/// kernels on this thread, for tensors that these support. All other tensors take LibTorch's.
-/// Results are LibTorch's to rounding; derivatives of any order exist. Scopes may nest.
+/// Operators that Gangway's kernels may compute. Second derivatives of linear and batch_norm are
+/// slower than LibTorch's own.
+enum class Owned { kNothing, kConvolutions, kAll };
+
+/// While it lives, conv2d and conv_transpose2d (kConvolutions), and linear and batch_norm in
+/// training (kAll) take Gangway's kernels on this thread, for tensors that these support. All other
+/// tensors take LibTorch's. Results are LibTorch's to rounding; derivatives of any order exist. The
+/// innermost scope holds.
 class OwnOperators {
  public:
-  OwnOperators();
+  explicit OwnOperators(Owned owned);
   OwnOperators(const OwnOperators&) = delete;
   OwnOperators& operator=(const OwnOperators&) = delete;
   ~OwnOperators();
@@ -24,7 +29,7 @@ class OwnOperators {
   static bool end_joining();
 
  private:
-  bool was_on_;
+  Owned before_;
 };
 
 }  // namespace gangway::gan

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Convolutions and transposed convolutions on CPUs; each pass uses the fastest known method for its
-// shape. The choice depends on shapes and types only, so on the job only. Compute thread.
+// The products of convolutions and transposed convolutions on CPUs; each takes the fastest known
+// method for its shape. The choice depends on shapes and types only, so on the job only. No graph:
+// gan/kernels/convolution.hpp has the derivatives. Compute thread.
 #pragma once
 
 #include <optional>
@@ -10,21 +11,23 @@
 
 namespace gangway::gan {
 
-/// kDown: convolution; kUp: transposed convolution.
-enum class MapDirection { kDown, kUp };
+/// Convolves large pictures to small ones.
+/// @param large   [N, narrow, H, W], channels last, float32 or bf16
+/// @param weight  [wide, narrow, kernel, kernel], channels last, of that type; so all below
+/// @param bias    [wide] or nothing
+[[nodiscard]] at::Tensor gathered_pictures(const at::Tensor& large, const at::Tensor& weight,
+                                           const std::optional<at::Tensor>& bias,
+                                           const KernelPlaces& places);
 
-/// Applies a convolution (kDown) or a transposed one (kUp). Second derivatives are
-/// LibTorch's, and slower.
-/// @param x       [N, C, H, W], channels last, float32 or bf16
-/// @param weight  [out, in, kernel, kernel]; transposed: [in, out, …]; of the type of `x`
-/// @param bias    [out] or nothing
-[[nodiscard]] at::Tensor map_pictures(MapDirection direction, const at::Tensor& x,
-                                      const at::Tensor& weight,
-                                      const std::optional<at::Tensor>& bias,
-                                      const KernelPlaces& places);
+/// Convolves small pictures to large ones (transposed convolution).
+/// @param small  [N, wide, rows, columns of places], channels last
+/// @param shape  of the result, [N, narrow, H, W]
+[[nodiscard]] at::Tensor spread_pictures(const at::Tensor& small, const at::Tensor& weight,
+                                         at::IntArrayRef shape, const KernelPlaces& places);
 
-/// Returns whether map_pictures() supports `x` and `weight`.
-[[nodiscard]] bool can_map_pictures(const at::Tensor& x, const at::Tensor& weight);
+/// Returns the gradient of the weight of either map, in its shape.
+[[nodiscard]] at::Tensor weight_gradient_of(const at::Tensor& large, const at::Tensor& small,
+                                            const at::Tensor& weight, const KernelPlaces& places);
 
 /// Applies a transposed convolution to pictures of one pixel (stride 1, no padding) as one matrix
 /// product. Any type and device; derivatives of any order.

@@ -36,15 +36,18 @@ py::tuple place_of(const PythonSpec& spec) {
   return py::make_tuple(folder.string(), files, spec.import_name(), spec.python_class);
 }
 
-OwnKernels::OwnKernels(gan::Derivatives derivatives) {
-  if (derivatives == gan::Derivatives::kFirst && has_own_kernels()) {
-    operators_.emplace();
+OwnKernels::OwnKernels(gan::Derivatives derivatives)
+    : operators_(!has_own_kernels()                        ? gan::Owned::kNothing
+                 : derivatives == gan::Derivatives::kFirst ? gan::Owned::kAll
+                                                           : gan::Owned::kConvolutions),
+      joins_norms_(has_own_kernels() && derivatives == gan::Derivatives::kFirst) {
+  if (joins_norms_) {
     support("join_norms")(true);
   }
 }
 
 OwnKernels::~OwnKernels() {
-  if (operators_) {
+  if (joins_norms_) {
     support("join_norms")(false);
   }
 }

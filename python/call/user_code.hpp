@@ -57,9 +57,9 @@ auto with_python(const PythonSpec& spec, const Body& body) {
 /// @throws ConfigError if the hash differs or others can write to a file
 [[nodiscard]] pybind11::tuple place_of(const PythonSpec& spec);
 
-/// While it lives, Gangway's kernels compute operators of the user's code where they can, and an
-/// nn.Sequential joins a norm and the activation after it. kAll: PyTorch's kernels compute. The
-/// caller holds the interpreter's lock.
+/// While it lives, Gangway's kernels compute operators of the user's code where the job and they
+/// can. kFirst: an nn.Sequential joins a norm and the activation after it, too. The caller holds
+/// the interpreter's lock.
 class OwnKernels {
  public:
   explicit OwnKernels(gan::Derivatives derivatives);
@@ -68,7 +68,8 @@ class OwnKernels {
   ~OwnKernels();
 
  private:
-  std::optional<gan::OwnOperators> operators_;
+  gan::OwnOperators operators_;
+  bool joins_norms_;
 };
 
 [[nodiscard]] pybind11::object wrapped(const at::Tensor& tensor);

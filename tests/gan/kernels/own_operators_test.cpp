@@ -97,7 +97,7 @@ class OwnOperatorsOn : public ::testing::TestWithParam<Case> {
   }
 
   static Tensors own_outcome() {
-    const OwnOperators own;
+    const OwnOperators own(Owned::kAll);
     return outcome(at::kFloat);
   }
 };
@@ -140,12 +140,12 @@ TEST(OwnNorms, MoveTheRunningMeansAsLibTorchDoes) {
     return running;
   };
   const at::Tensor theirs = moved();
-  const OwnOperators own;
+  const OwnOperators own(Owned::kAll);
   EXPECT_TRUE(at::allclose(moved(), theirs, 1e-5, 1e-6));
 }
 
 TEST(OwnNorms, JoinAnActivationOnlyIfOneIsAskedFor) {
-  const OwnOperators own;
+  const OwnOperators own(Owned::kAll);
   const Tensors in{normal(0, {9, 20}), at::ones({20}), at::zeros({20})};
   const auto norm = [&in] {
     return at::batch_norm(in[0], in[1], in[2], {}, {}, true, 0.1, 1e-5, true);
@@ -164,7 +164,7 @@ TEST(OwnOperatorsUnderAutocast, MakeTheTypesThatAutocastMakes) {
   const at::Tensor x = normal(0, {5, 1024});
   const at::Tensor weight = normal(1, {1024, 1024}).requires_grad_(true);
   const at::Tensor theirs = at::linear(x, weight);
-  const OwnOperators own;
+  const OwnOperators own(Owned::kAll);
   const at::Tensor ours = at::linear(x, weight);
   at::autocast::set_autocast_enabled(at::kCPU, false);
   EXPECT_EQ(ours.scalar_type(), at::kBFloat16);

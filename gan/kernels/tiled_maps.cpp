@@ -15,8 +15,11 @@ namespace gangway::gan {
 namespace {
 
 constexpr int kMapRows = 6;  // of a tile
-/// Results of a block, whose pixels and sums stay in the second cache from tap to tap.
+/// Most results of a block, and most elements of its pixels, which stay with its sums in the second
+/// cache from tap to tap.
 constexpr std::int64_t kResultsAtOnce = 510;
+constexpr std::int64_t kPixelsAtOnce = std::int64_t{1} << 16;
+constexpr std::int64_t kLeastTiles = 16;  // of a block: fewer would read the weights too often
 constexpr std::int64_t kMostSegments = 32;
 
 /// One side of the pictures. Result i is the sum over taps t of pixel `first` + i * `step` + t
@@ -181,17 +184,21 @@ class Map {
         begin_(bias ? bias->contiguous() : at::zeros({to.size(1)})),
         outside_(static_cast<std::size_t>(in_)),
         results_(from.size(0) * rows.results * columns.results),
+        at_once_(
+            std::clamp<std::int64_t>(kPixelsAtOnce / (in_ * rows.step * columns.step) / kMapRows,
+                                     kLeastTiles, kResultsAtOnce / kMapRows) *
+            kMapRows),
         to_(to.mutable_data_ptr<float>()),
         out_(to.size(1)),
         height_(to.size(2)),
         width_(to.size(3)) {}
 
   void run() {
-    const std::int64_t blocks = (results_ + kResultsAtOnce - 1) / kResultsAtOnce;
+    const std::int64_t blocks = (results_ + at_once_ - 1) / at_once_;
     at::parallel_for(0, blocks * weights_.strips(), 1,
                      [this](std::int64_t begin, std::int64_t end) {
                        for (std::int64_t i = begin; i < end; ++i) {
-                         multiply(i / weights_.strips() * kResultsAtOnce, i % weights_.strips());
+                         multiply(i / weights_.strips() * at_once_, i % weights_.strips());
                        }
                      });
   }
@@ -210,11 +217,11 @@ class Map {
   /// Returns the spots of a block and strip, as many as whole tiles have.
   [[nodiscard]] std::vector<Spot> spots(std::int64_t first, std::int64_t strip) const {
     std::vector<Spot> all;
-    all.reserve(kResultsAtOnce);
+    all.reserve(static_cast<std::size_t>(at_once_));
     std::int64_t column = first % columns_.results;
     std::int64_t row = first / columns_.results % rows_.results;
     std::int64_t picture = first / columns_.results / rows_.results;
-    const std::int64_t last = std::min(first + kResultsAtOnce, results_);
+    const std::int64_t last = std::min(first + at_once_, results_);
     for (std::int64_t result = first; result < last; ++result) {
       const std::int64_t y = picture * height_ + rows_.to_first + row * rows_.to_step;
       const std::int64_t x = columns_.to_first + column * columns_.to_step;
@@ -288,7 +295,8 @@ class Map {
   at::Tensor begin_;            ///< [out]
   std::vector<float> outside_;  ///< a pixel of zeros
   std::int64_t results_;
-  float* to_;  ///< [N, height, width, out]
+  std::int64_t at_once_;  ///< results of a block
+  float* to_;             ///< [N, height, width, out]
   std::int64_t out_;
   std::int64_t height_;
   std::int64_t width_;

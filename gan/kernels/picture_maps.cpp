@@ -16,6 +16,10 @@ constexpr std::int64_t kFewChannels = 4;
 /// Up to this many kernel places, LibTorch's weight gradients are slower than a matrix product: 1/2
 /// of its speed in float32, 1/5 in bf16.
 constexpr std::int64_t kFewPlaces = 16;
+/// From so many weights a kernel element, Gangway's tiles are faster than LibTorch's direct
+/// kernels, which reach a matrix product's speed at stride 1.
+constexpr std::int64_t kManyWeights = std::int64_t{1} << 16;
+constexpr std::int64_t kManyStridedWeights = std::int64_t{1} << 13;
 
 /// Returns [N * H * W, C], by picture and pixel.
 at::Tensor as_rows(const at::Tensor& x) { return x.permute({0, 2, 3, 1}).reshape({-1, x.size(1)}); }
@@ -26,15 +30,23 @@ at::Tensor as_rows_of_patches(const at::Tensor& weight) {
   return weight.permute({0, 2, 3, 1}).reshape({weight.size(0), -1});
 }
 
+/// Returns whether tiles compute a float32 map fastest.
+bool is_for_tiles(const at::Tensor& weight, const KernelPlaces& places) {
+  return weight.scalar_type() == at::kFloat && places.kernel > 1 &&
+         weight.size(0) * weight.size(1) >=
+             (places.stride > 1 ? kManyStridedWeights : kManyWeights);
+}
+
 }  // namespace
 
 at::Tensor spread_pictures(const at::Tensor& small, const at::Tensor& weight, at::IntArrayRef shape,
                            const KernelPlaces& places) {
-  const bool is_float = small.scalar_type() == at::kFloat;
-  if (is_float && weight.size(1) <= kFewChannels && weight.size(0) >= kManyChannels) {
+  if (small.scalar_type() == at::kFloat && weight.size(1) <= kFewChannels &&
+      weight.size(0) >= kManyChannels) {
     return sum_of_patches(at::mm(as_rows(small), as_rows_of_patches(weight)), shape, places);
   }
-  if (is_float && can_tile_map(weight.size(1)) && places.kernel >= places.stride) {
+  if (is_for_tiles(weight, places) && can_tile_map(weight.size(1)) &&
+      places.kernel >= places.stride) {
     return tiled_transposed_convolution(small, weight, shape, places);
   }
   const auto left_over = [&](std::int64_t side) {
@@ -47,14 +59,15 @@ at::Tensor spread_pictures(const at::Tensor& small, const at::Tensor& weight, at
 
 at::Tensor gathered_pictures(const at::Tensor& large, const at::Tensor& weight,
                              const std::optional<at::Tensor>& bias, const KernelPlaces& places) {
-  return weight.scalar_type() == at::kFloat && can_tile_map(weight.size(0))
+  return is_for_tiles(weight, places) && can_tile_map(weight.size(0))
              ? tiled_convolution(large, weight, bias, places)
              : at::conv2d(large, weight, bias, places.stride, places.padding);
 }
 
 at::Tensor weight_gradient_of(const at::Tensor& large, const at::Tensor& small,
                               const at::Tensor& weight, const KernelPlaces& places) {
-  if (can_gather_weight_gradient(small, weight)) {
+  if ((places.stride > 1 || is_for_tiles(weight, places)) &&
+      can_gather_weight_gradient(small, weight)) {
     return gathered_weight_gradient(large, small, weight, places);
   }
   const bool is_product = small.size(2) * small.size(3) <= kFewPlaces &&

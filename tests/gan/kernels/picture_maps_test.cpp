@@ -141,7 +141,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{kDown, 2, 20, 18, {5, 5}, {3, 2, 0}},
                       Case{kUp, 3, 16, 1, {16, 16}},  // thin, as a last layer
                       Case{kUp, 2, 24, 3, {5, 7}}, Case{kUp, 4, 48, 32, {4, 4}},  // few places
-                      Case{kUp, 2, 18, 20, {3, 2}, {3, 2, 0}}));
+                      Case{kUp, 2, 18, 20, {3, 2}, {3, 2, 0}},
+                      Case{kDown, 2, 64, 128, {6, 8}},  // in tiles
+                      Case{kUp, 2, 128, 64, {3, 4}}));
 
 TEST(PicturePoints, BecomeWhatATransposedConvolutionMakesOfThem) {
   const at::Tensor x = normal(0, {5, 10, 1, 1}, at::kDouble);

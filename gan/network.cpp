@@ -95,8 +95,7 @@ NamedTensors Network::forward_block(std::size_t index, const NamedTensors& in,
   const Precision wanted = std::exchange(context.precision, precision_of(index, context.precision));
   const bool is_exception = context.precision != wanted;
   const ComputePrecision scope(context.precision, device_type_of(in));
-  const OwnOperators own(context.derivatives == Derivatives::kFirst ? Owned::kAll
-                                                                    : Owned::kConvolutions);
+  const OwnOperators own(Owned::kConvolutions);
   // The inputs of a float32 block may come from a block of lower precision.
   return blocks_[index]->forward(is_exception ? in.each(widened) : in, context).only(live_[index]);
 }

@@ -2,6 +2,7 @@
 #include "gan/blocks/layer_block.hpp"
 
 #include "gan/kernels/fused_norm.hpp"
+#include "gan/kernels/own_operators.hpp"
 #include "gan/random_tensors.hpp"
 
 namespace gangway::gan {
@@ -34,7 +35,7 @@ std::optional<double> slope_of(Activation activation) {
 }  // namespace
 
 NamedTensors LayerBlock::forward(const NamedTensors& in, const ForwardContext& context) {
-  at::Tensor x = finish(map(shaped_input(in)), context);
+  at::Tensor x = finish(map(shaped_input(in), context), context);
   if (spec().dropout > 0.0 && context.mode == Mode::kTraining) {
     RandomKey key = context.key;
     key.draw = static_cast<std::int32_t>(RandomDraw::kDropout);
@@ -62,7 +63,9 @@ at::Tensor LayerBlock::finish(at::Tensor x, const ForwardContext& context) const
   return apply_activation(std::move(x));
 }
 
-at::Tensor LayerBlock::map(const at::Tensor& x) const {
+at::Tensor LayerBlock::map(const at::Tensor& x, const ForwardContext& context) const {
+  const OwnOperators own(context.derivatives == Derivatives::kFirst ? Owned::kAll
+                                                                    : Owned::kConvolutions);
   const std::optional<at::Tensor> bias =
       bias_ != nullptr ? std::optional(bias_->tensor) : std::nullopt;
   switch (spec().kind) {

@@ -20,7 +20,7 @@ class LayerBlock final : public SpecBlock<LayerSpec> {
   /// The three steps of forward(): reshape the input, map it linearly, then normalise and activate.
   /// finish() may change its argument.
   [[nodiscard]] at::Tensor shaped_input(const NamedTensors& in) const;
-  [[nodiscard]] at::Tensor map(const at::Tensor& x) const;
+  [[nodiscard]] at::Tensor map(const at::Tensor& x, const ForwardContext& context) const;
   [[nodiscard]] at::Tensor finish(at::Tensor x, const ForwardContext& context) const;
 
  private:

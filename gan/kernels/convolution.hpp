@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "gan/torch.hpp"
+#include <ATen/ATen.h>
 
 namespace gangway::gan {
 

@@ -3,7 +3,7 @@
 // reads the weight once, and backward adds its gradient in place. Compute thread.
 #pragma once
 
-#include "gan/torch.hpp"
+#include <ATen/ATen.h>
 
 namespace gangway::gan {
 

@@ -4,7 +4,7 @@
 // many passes. Compute thread.
 #pragma once
 
-#include "gan/torch.hpp"
+#include <ATen/ATen.h>
 
 namespace gangway::gan {
 

@@ -3,8 +3,6 @@
 // LibTorch's operators as always. Compute thread.
 #pragma once
 
-#include "gan/torch.hpp"
-
 namespace gangway::gan {
 
 /// Operators that Gangway's kernels may compute. Second derivatives of linear and batch_norm are

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "gan/torch.hpp"
+#include <ATen/ATen.h>
 
 namespace gangway::gan {
 

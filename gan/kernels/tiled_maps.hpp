@@ -6,8 +6,9 @@
 
 #include <optional>
 
+#include <ATen/ATen.h>
+
 #include "gan/kernels/patches.hpp"
-#include "gan/torch.hpp"
 
 namespace gangway::gan {
 

@@ -5,8 +5,9 @@
 // graph. Compute thread.
 #pragma once
 
+#include <ATen/ATen.h>
+
 #include "gan/kernels/patches.hpp"
-#include "gan/torch.hpp"
 
 namespace gangway::gan {
 

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "gan/blocks/layer_block.hpp"
-#include "gan/kernels/own_operators.hpp"
 #include "gan/precision.hpp"
 #include "launch/model/compute/yardsticks.hpp"
 #include "launch/profile/block_inputs.hpp"
@@ -60,12 +59,11 @@ class LayerTimer {
  private:
   void time_layer(LayerBlock& layer, const BlockInput& input) {
     const gan::ComputePrecision scope(input.context.precision, at::kCPU);
-    const gan::OwnOperators own(gan::Owned::kAll);
     at::Tensor x = layer.shaped_input(input.tensors).detach();
     at::Tensor y;
     {
       const at::NoGradGuard no_grad;
-      y = layer.map(x);
+      y = layer.map(x, input.context);
     }
     Tensors weights;
     for (const gan::Parameter& parameter : layer.parameters()) {
@@ -75,7 +73,7 @@ class LayerTimer {
     }
     x.requires_grad_(true);
     time_parts({.what = description(layer.spec(), y)}, {x}, weights,
-               [&] { return Tensors{layer.map(x)}; });
+               [&] { return Tensors{layer.map(x, input.context)}; });
     const LayerSpec& spec = layer.spec();
     if (!spec.batch_norm && spec.activation == Activation::kNone) {
       return;

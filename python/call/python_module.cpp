@@ -8,6 +8,8 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <torch/csrc/Dtype.h>
+#include <torch/csrc/DynamicTypes.h>
 
 #include "base/errors.hpp"
 #include "gan/random_tensors.hpp"
@@ -49,7 +51,7 @@ std::vector<at::Tensor> tensors_in(const py::object& made, const PythonSpec& spe
   return are_all || spec.is_free ? tensors : std::vector<at::Tensor>{};
 }
 
-/// Returns "[2, 1] Float", "3 tensors, the first [2, 64, 8, 8] Float", or another type: "dict".
+/// Returns "[2, 1] float32", "3 tensors, the first [2, 64, 8, 8] float32", or another type: "dict".
 std::string made_text(const py::object& made, const std::vector<at::Tensor>& tensors) {
   if (tensors.empty()) {
     return Py_TYPE(made.ptr())->tp_name;
@@ -98,7 +100,7 @@ std::vector<at::Tensor> in_float32(std::vector<at::Tensor> made) {
   return made;
 }
 
-/// Returns e.g. "forward of [2, 100] Float and [2] Long".
+/// Returns e.g. "forward of [2, 100] float32 and [2] int64".
 std::string call_text(const std::vector<at::Tensor>& inputs) {
   std::vector<std::string> given;
   std::ranges::transform(inputs, std::back_inserter(given), shape_text);
@@ -142,7 +144,7 @@ std::vector<at::Tensor> tried_examples(const PythonSpec& spec, std::int32_t draw
 
 std::string shape_text(const at::Tensor& tensor) {
   return fmt::format("[{}] {}", fmt::join(tensor.sizes().begin(), tensor.sizes().end(), ", "),
-                     c10::toString(tensor.scalar_type()));
+                     torch::getTHPDtype(tensor.scalar_type())->name);
 }
 
 void PythonModule::refuse(const std::string& what) const { python::refuse(spec_, what); }

@@ -21,7 +21,7 @@ namespace gangway::python {
 /// examples
 [[nodiscard]] std::vector<at::Tensor> tried_examples(const PythonSpec& spec, std::int32_t draw);
 
-/// Returns e.g. "[2, 64] Float".
+/// Returns e.g. "[2, 64] float32".
 [[nodiscard]] std::string shape_text(const at::Tensor& tensor);
 
 class PythonModule {

@@ -140,12 +140,12 @@ TEST_F(PythonNetworks, MakeSeveralTensorsWhereTheRoleDoes) {
     return std::string();
   };
   job_.model.levels = 3;
-  EXPECT_THAT(said(), HasSubstr("makes 2 tensors, the first [2, 4, 32, 32] Float; wanted is "
+  EXPECT_THAT(said(), HasSubstr("makes 2 tensors, the first [2, 4, 32, 32] float32; wanted is "
                                 "forward(image [N, 1, 32, 32] float32) -> a tuple or list of 3 "
                                 "tensors [N, C, H, W] float32"));
   job_.model.levels = 1;
   job_.network("features").module.python_class = "Smooth";
-  EXPECT_THAT(said(), HasSubstr("makes [2, 1] Float; wanted is"));
+  EXPECT_THAT(said(), HasSubstr("makes [2, 1] float32; wanted is"));
 }
 
 TEST_F(PythonNetworks, ComputeWithGangwaysKernelsWhatPyTorchsCompute) {
@@ -283,7 +283,8 @@ TEST_F(PythonNetworks, WhoseForwardIsNotExactAreRefusedInALine) {
               HasSubstr(".py:10 in forward: RuntimeError: too"));
   EXPECT_THAT(
       complaint_of_forward("return x"),
-      HasSubstr("forward of [2, 1, 32, 32] Float makes [2, 1024] Float; wanted is forward(image"));
+      HasSubstr(
+          "forward of [2, 1, 32, 32] float32 makes [2, 1024] float32; wanted is forward(image"));
   EXPECT_THAT(complaint_of_forward("return {}"), HasSubstr("makes dict; wanted is"));
   EXPECT_THAT(complaint_of_forward("self.calls += 1", "self.calls = 0"),
               HasSubstr("calls changes from call to call, and would be lost"));

@@ -39,10 +39,11 @@ def require_quantised(int8: str, exported: Exported) -> None:
 
 
 class InferenceBench:
-    """Measures rows of (engine, precision, batch, threads); `left_out` has a line for each that cannot be measured."""
+    """Measures rows of (engine, precision, batch, threads); `left_out` has a line for each that cannot be measured, `code` the last
+    one's exit code."""
 
     def __init__(self, exported: Exported, engines, int8: str | None, deadline: float):
-        self.exported, self.int8, self.deadline, self.left_out, self.versions = exported, int8, deadline, [], {}
+        self.exported, self.int8, self.deadline, self.left_out, self.versions, self.code = exported, int8, deadline, [], {}, ENVIRONMENT
         self.variants = [(engine, precision) for engine in engines for precision in ENGINES[engine]]
         features = processor_features()
         if not features.intersection(FEATURES["bf16"]):
@@ -70,11 +71,11 @@ class InferenceBench:
             if error.code > SIGNALLED:
                 raise
             self._leave_out(" ".join(variant), error.line, variant.__eq__)
+            self.code = error.code if error.code > 1 else ENVIRONMENT
             return None
 
     def pictures(self, samples: int | None, batch: int, threads: int) -> dict:
-        """Returns "difference" and "score" of each variant. @param samples  None: the job's; 0: no scores
-        Raises Failed if the score fails, for want of the job's pictures say."""
+        """Returns "difference" and "score" of each variant. @param samples  None: the job's; 0: no scores"""
         is_scored, inputs, found, expected = samples != 0, None, {}, None
         if is_scored:
             try:
@@ -89,9 +90,10 @@ class InferenceBench:
 
             def figures():
                 self.told(*variant, inputs, batch, threads, "--made", made)
-                return {"difference": largest_difference(made, expected) if expected else None}
+                difference = largest_difference(made, expected) if expected else None
+                return {"difference": difference, **(self.exported.score_of(made) if is_scored else {})}
             if (one := self.attempted(variant, figures)) is not None:
-                found[variant] = one | (self.exported.score_of(made) if is_scored else {})
+                found[variant] = one
                 expected = expected or made  # the first variant is fp32: the others are compared with it
             if made != expected:
                 made.unlink(missing_ok=True)
@@ -154,7 +156,7 @@ def bench_inference(run: str, *, outdir: str = "runs", engines=tuple(ENGINES), b
         with Progress(rounds * len(batches) * len(threads) * len(bench.variants), sys.stderr) as shown:
             rows = bench.rows(batches, threads, rounds, seconds, lambda what: shown.advance(1, what))
     if not rows:
-        raise Failed(f"{run}: nothing could be measured: {'; '.join(bench.left_out)}", ENVIRONMENT)
+        raise Failed(f"{run}: nothing could be measured; {bench.left_out[-1]}", bench.code)
     rows = [row | pictures[row["engine"], row["precision"]] for row in rows]
     require_quiet_machine(anyway=True)
     return report | {"load_after": os.getloadavg(), "versions": bench.versions, "rounds": rounds, "rows": rows, "ratios": ratios_of(rows),

@@ -59,7 +59,8 @@ class Rows(unittest.TestCase):
     def measured(self, programs, engines=("gangway", "openvino", "pytorch"), deadline=20, features=(), **options):
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(inference, "processor_features", return_value=set(features)):
             export = FakeExport(folder, programs)
-            with mock.patch.multiple(inference, Exported=lambda *_: export, require_quiet_machine=lambda anyway: None), \
+            with mock.patch.multiple(inference, export=lambda *_: export, require_quantised=lambda *_: None,
+                                     require_quiet_machine=lambda anyway: None), \
                     contextlib.redirect_stderr(io.StringIO()):
                 return inference.bench_inference("run", engines=engines, batches=(1, 8), rounds=2, deadline=deadline, **options), export
 
@@ -81,6 +82,17 @@ class Rows(unittest.TestCase):
         self.assertEqual({row["engine"] for row in report["rows"]}, {"gangway", "pytorch"})
         self.assertIn("openvino fp32: left out: was ended by signal 8", report["left_out"])
 
+    def test_are_an_error_if_no_engine_works(self):
+        with self.assertRaises(Failed) as failed:
+            self.measured({"openvino": CRASHES}, engines=("openvino",), samples=0)
+        self.assertEqual(failed.exception.code, 6)
+        self.assertRegex(failed.exception.line, "^run: nothing could be measured; openvino fp32: left out: was ended by signal 8$")
+
+    def test_of_an_engine_that_makes_nan_are_left_out(self):
+        report, _ = self.measured({"openvino": WORKS.replace("* 2", "* numpy.float32('nan')")}, samples=0)
+        self.assertEqual({row["engine"] for row in report["rows"]}, {"gangway", "pytorch"})
+        self.assertIn("openvino fp32: left out: made values that are not finite", report["left_out"])
+
     def test_of_an_engine_that_hangs_end_at_the_deadline(self):
         begin = time.monotonic()
         report, _ = self.measured({"openvino": HANGS}, engines=("gangway", "openvino"), deadline=2, samples=0)
@@ -101,6 +113,23 @@ class Rows(unittest.TestCase):
             report, _ = self.measured({}, features=features, int8=int8, samples=0)
             self.assertEqual(report["left_out"], lacks)
             self.assertEqual({row["precision"] for row in report["rows"]}, {"fp32", "bf16", "int8"} if features else {"fp32"})
+
+
+class QuantisedFiles(unittest.TestCase):
+    def refusal(self, load) -> str:
+        with mock.patch.dict(sys.modules, onnx=SimpleNamespace(load=load)), self.assertRaises(Failed) as failed:
+            inference.require_quantised("g.int8.onnx", SimpleNamespace(onnx="g.onnx"))
+        self.assertEqual(failed.exception.code, 2)
+        return failed.exception.line
+
+    def test_that_are_none_or_of_another_network_are_refused(self):
+        inputs = {"g.onnx": ["noise"], "g.int8.onnx": ["noise", "labels"]}
+
+        def load(file, load_external_data):
+            return SimpleNamespace(graph=SimpleNamespace(input=[SimpleNamespace(name=name) for name in inputs[file]]))
+        self.assertIn("--int8 g.int8.onnx: its inputs are noise, labels, and those of the run noise", self.refusal(load))
+        del inputs["g.int8.onnx"]
+        self.assertIn("--int8 g.int8.onnx: is no ONNX file; `gangway quantize` makes one", self.refusal(load))
 
 
 class Engines(unittest.TestCase):
@@ -140,7 +169,8 @@ class Gate(unittest.TestCase):
     def quantized(self, scores):
         fake, written = FakeQuantizer(scores), []
         with tempfile.TemporaryDirectory() as folder, mock.patch.multiple(
-                quantize, Exported=mock.Mock(), Quantizer=lambda *_: fake, _write=lambda file, output, notes: written.append(notes)):
+                quantize, export=mock.Mock(), Quantizer=lambda *_: fake,
+                _write=lambda file, output, notes: written.append(notes) or output.touch()):
             try:
                 return quantize.quantize("run", f"{folder}/g.onnx", say=lambda line: None), fake.tried, written
             except Failed as error:

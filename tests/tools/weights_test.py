@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "share/python"))
 from gangway import Failed, open as open_run  # noqa: E402
 from gangway.tools import weights  # noqa: E402
-from gangway.tools.weights.files import parts_of, role_of  # noqa: E402
+from gangway.tools.weights.files import role_of, sources_of  # noqa: E402
 
 LATENT, WIDTH, SIDE = 8, 4, 32
 
@@ -216,7 +216,7 @@ class Imports(unittest.TestCase):
     def test_one_file_may_have_networks_under_prefixes(self):
         save_file({f"{role}.{name}": values for role, tensors in (("G_ema", stylegan2_generator()), ("D", stylegan2_discriminator()))
                    for name, values in tensors.items()}, "all.safetensors")
-        self.assertEqual([part.role for part in parts_of(Path("all.safetensors"))], ["D", "G_ema"])
+        self.assertEqual([source.role for source in sources_of(Path("all.safetensors"))], ["D", "G_ema"])
 
     def test_roles_follow_from_names(self):
         self.assertEqual([role_of(name) for name in ("latest_net_G_A.pth", "G_ema_best0.pth", "D_optim.pth", "G_opt_state", "generator_ema",
@@ -259,7 +259,7 @@ class Imports(unittest.TestCase):
         both = {"G": generator, "D": wide}
         self.assertIn("model.channels 2, and the other networks 3", self.refusal(self.saved(both, "both.pt")))
         self.assertIn("has no generator", self.refusal(self.saved(discriminator, "D.pt")))
-        self.assertIn("says D, and has the tensors of a generator", self.refusal(self.saved(generator, "D.pt")))
+        self.assertIn("D has the tensors of a generator", self.refusal(self.saved(generator, "D.pt")))
         self.assertIn("relu", self.refusal(self.pickled({"G": Persistent(generator, {"synthesis.b8.conv0": {"activation": "relu"}})})))
         narrow = {**generator, "synthesis.b8.conv1.affine.weight": torch.randn(3, LATENT)}
         self.assertIn("network.pt", self.refusal(self.saved(narrow, "network.pt")))

@@ -21,6 +21,11 @@ def loader():
                 raise yaml.YAMLError(f"line {node.start_mark.line + 1}: a key is there twice")
             return super().construct_mapping(node, deep)
 
+        def compose_node(self, parent, index):
+            if self.check_event(yaml.AliasEvent):  # a few lines of them stand for gigabytes; gangway refuses them, too
+                raise yaml.YAMLError("aliases (*name) are not allowed")
+            return super().compose_node(parent, index)
+
     for tag, words, first in (("bool", r"(?:true|false)$", "tf"), ("null", r"(?:null|~|)$", ["n", "~", ""]),
                               ("int", r"[-+]?\d+$", "-+0123456789"), ("float", _NUMBER.pattern, "-+.0123456789")):
         Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(words), list(first))
@@ -34,7 +39,7 @@ def parse(text: str, where: str) -> dict:
     import yaml
     try:
         job = yaml.load(text, loader())
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError, ValueError) as error:  # ValueError: a number of too many digits
         raise Failed(f"{where}: is no YAML: {' '.join(str(error).split())}") from None
     if not isinstance(job, dict):
         raise Failed(f"{where}: is no job file: sections are expected, as in docs/job-file.md")

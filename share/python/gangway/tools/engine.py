@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Computes with an exported generator in one engine, and prints one line of JSON. A program of its own, so that an
-engine's crash ends nothing else; `gangway bench inference` starts it. `gangway-model time` does the same without Python.
+engine's crash ends nothing else; `gangway bench inference` and `gangway verify` start it. `gangway-model time` does the same
+without Python.
 
     engine.py onnxruntime|openvino|pytorch MODEL.onnx --inputs FILE [--batch N] [--threads N] [--precision fp32|bf16|int8]
               [--seconds S | --made FILE]
@@ -13,6 +14,7 @@ import sys
 import time
 
 import numpy
+from safetensors.numpy import load_file, save_file
 
 
 def onnxruntime(model: str, threads: int, precision: str):
@@ -88,6 +90,25 @@ def pytorch(model: str, threads: int, precision: str):
     return compute, f"PyTorch {torch.__version__}"
 
 
+def told_of(line, compute) -> dict:
+    """Computes all inputs and writes the outputs, or times the first `batch`. Returns the seconds of each call."""
+    inputs = load_file(line.inputs)
+
+    def computed(first: int):
+        return compute({name: array[first:first + line.batch] for name, array in inputs.items()})
+    if line.made:
+        size = len(next(iter(inputs.values())))
+        save_file({"output": numpy.concatenate([computed(first) for first in range(0, size, line.batch)])}, line.made)
+        return {}
+    computed(0)  # a first call also allocates
+    times, end = [], time.perf_counter() + line.seconds
+    while not times or time.perf_counter() < end:
+        begin = time.perf_counter()
+        computed(0)
+        times.append(time.perf_counter() - begin)
+    return {"seconds": times}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("engine", choices=("onnxruntime", "openvino", "pytorch"))
@@ -100,27 +121,13 @@ def main() -> None:
     parser.add_argument("--made")
     line = parser.parse_args()
     try:
-        from safetensors.numpy import load_file, save_file
         compute, version = globals()[line.engine](line.model, line.threads, line.precision)
+        told = told_of(line, compute)
     except ModuleNotFoundError as lacking:
         sys.exit(f"gangway: {lacking.name} is not installed: ./launch/setup deploy installs it")
-    told, inputs = {"version": version}, load_file(line.inputs)
-
-    def computed(first: int):
-        return compute({name: array[first:first + line.batch] for name, array in inputs.items()})
-    if line.made:
-        size = len(next(iter(inputs.values())))
-        save_file({"output": numpy.concatenate([computed(first) for first in range(0, size, line.batch)])}, line.made)
-    else:
-        computed(0)  # a first call also allocates
-        times, end = [], time.perf_counter() + line.seconds
-        while not times or time.perf_counter() < end:
-            begin = time.perf_counter()
-            computed(0)
-            times.append(time.perf_counter() - begin)
-        told["seconds"] = times
-    told["peak_bytes"] = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps(told))
+    except Exception as error:  # engines raise types of their own
+        sys.exit(f"gangway: {' '.join(str(error).split())[:300] or type(error).__name__}")
+    print(json.dumps({"version": version, **told, "peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
 
 
 if __name__ == "__main__":

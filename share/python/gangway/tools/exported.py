@@ -5,29 +5,33 @@ import os
 import sys
 from pathlib import Path
 
+import numpy
+from safetensors import safe_open
+
 from gangway.errors import ENVIRONMENT, Failed, complaints
 from gangway.launch import program
 from gangway.tools.measured import OutOfTime, output_of, time_limit
 from gangway.tools.recorded import reference_of, run_folder, said_by
 
 ENGINE = Path(__file__).with_name("engine.py")
+AT_ONCE = 256  # examples
 
 
 def model_program() -> str:
     return str(Path(program()).parent / "gangway-model")
 
 
-def told_by(words: list, deadline: float = 3600) -> dict:
-    """Returns the last line of a command's output, which is JSON. Raises Failed with one line:
-    its complaint, the signal that ended it, or the deadline in seconds."""
+def told_by(words: list, deadline: float = 3600, option: str = "") -> dict:
+    """Returns the last line of a command's output, which is JSON. Raises Failed with one line: its complaint, the signal that
+    ended it, or the deadline in seconds. @param option  the line names it after the deadline"""
     try:
         with time_limit(deadline):
             done = output_of([*map(str, words)], dict(os.environ))
     except OutOfTime:
-        raise Failed(f"took longer than {deadline:g} s (--deadline), and was ended", ENVIRONMENT) from None
+        raise Failed(f"took longer than {deadline:g} s{option}, and was ended", ENVIRONMENT) from None
     *_, last = [line for line in done.text.splitlines() if line.strip()] or [""]
     if done.code < 0:
-        raise Failed(f"was ended by signal {-done.code}", ENVIRONMENT)
+        raise Failed(f"was ended by signal {-done.code}", 1)
     if done.code != 0:
         raise Failed((complaints(done.text.splitlines()) or [f"ended with code {done.code}: {last}"])[-1], done.code)
     try:
@@ -36,16 +40,28 @@ def told_by(words: list, deadline: float = 3600) -> dict:
         raise Failed(f"said '{last[:80]}', and no figures", ENVIRONMENT) from None
 
 
-class Exported:
-    """Exports a run's generator into `folder`. @param reference  RUN or RUN@STEP
-    Raises Failed if there is no such run, or no ONNX of its network"""
+def largest_difference(made: Path, expected: Path) -> float:
+    """Returns the largest difference of two files' pictures, as a share of the largest value.
+    Raises Failed for other shapes, and for values that are not finite."""
+    apart = largest = 0.0
+    with safe_open(made, "numpy") as one, safe_open(expected, "numpy") as other:
+        slices = one.get_slice("output"), other.get_slice("output")
+        if slices[0].get_shape() != slices[1].get_shape():
+            raise Failed(f"made pictures of shape {slices[0].get_shape()}, not {slices[1].get_shape()}")
+        size = slices[0].get_shape()[0]
+        for first in range(0, size, AT_ONCE):
+            mine, wanted = (part[first:min(first + AT_ONCE, size)] for part in slices)
+            if not numpy.isfinite(mine).all():
+                raise Failed("made values that are not finite")
+            apart, largest = max(apart, float(numpy.abs(mine - wanted).max())), max(largest, float(numpy.abs(wanted).max()))
+    return apart / largest if largest else apart
 
-    def __init__(self, reference: str, outdir: str, folder: Path):
-        named = reference_of(reference)
-        self.folder, self.onnx = folder, folder / "generator.onnx"
-        self.choice = [run_folder(named.run, outdir), *([] if named.step is None else ["--step", named.step])]
-        of_step = self.choice[0] + ("" if named.step is None else f"@{named.step}")
-        said_by("checkpoints", "export", of_step, "-o", self.onnx)
+
+class Exported:
+    """A run's generator, its ONNX file, and a folder for other files. @param choice  RUN, or RUN --step N"""
+
+    def __init__(self, choice: list, onnx: Path, folder: Path):
+        self.choice, self.onnx, self.folder = choice, onnx, folder
 
     def inputs(self, name: str, *words) -> Path:
         """Returns a new file of inputs. @param words  --seeds 0-31; or --evaluation, --samples N"""
@@ -59,5 +75,14 @@ class Exported:
 
     def words(self, engine: str, model: Path, precision: str, inputs: Path, batch: int, threads: int) -> list:
         """Returns the command that computes with an engine. More words: --seconds S, or --made FILE."""
-        own = [model_program(), "time", *self.choice] if engine == "gangway" else [sys.executable, ENGINE, engine, model]
+        own = [model_program(), "time", *self.choice] if engine == "gangway" else [sys.executable, "-P", ENGINE, engine, model]
         return [*own, "--precision", precision, "--inputs", inputs, "--batch", batch, "--threads", threads]
+
+
+def export(reference: str, outdir: str, folder: Path) -> Exported:
+    """Exports a run's generator into `folder`. @param reference  RUN or RUN@STEP
+    Raises Failed if there is no such run, or no ONNX of its network"""
+    (name, step), onnx = reference_of(reference), folder / "generator.onnx"
+    run = run_folder(name, outdir)
+    said_by("checkpoints", "export", run if step is None else f"{run}@{step}", "-o", onnx)
+    return Exported([run, *([] if step is None else ["--step", step])], onnx, folder)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Checks that this machine is quiet enough to measure, and shows a measurement's progress."""
+"""Names this machine's processor, checks that it is quiet enough to measure, and shows a measurement's progress."""
 import contextlib
 import math
+import re
 import sys
 import time
 from pathlib import Path
@@ -12,6 +13,12 @@ MOST_BUSY = 0.10      # share of all cores' time; if other processes use more, a
 LOOK = 2.0            # seconds
 BETWEEN_LINES = 0.1   # share of the work between two lines of a log
 ENVIRONMENT = 6
+
+
+def processor(line: str = "model name") -> str:
+    """Returns the first core's line of /proc/cpuinfo, or "unknown". @param line  its name, as "flags"."""
+    found = re.search(rf"^{line}\s*:\s*(.*?)\s*$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return found[1] if found else "unknown"
 
 
 def _core_times() -> tuple[int, int]:

@@ -229,7 +229,7 @@ def scratch_folder(parent: str | None = None, prefix: str = SCRATCH):
             _sweep(parent, prefix)
             folder, held = _made(parent, prefix)
         except OSError as error:
-            raise Failed(f"{parent}: no folder can be made in it: {error.strerror}", ENVIRONMENT) from None
+            raise Failed(f"{parent}: no folder can be made in it: {error.strerror}; choose another place", ENVIRONMENT) from None
         try:
             files = folder / "files"  # the programs lock their folder, so they get another
             files.mkdir()
@@ -238,6 +238,19 @@ def scratch_folder(parent: str | None = None, prefix: str = SCRATCH):
             _remove(folder)
             if held is not None:
                 os.close(held)
+
+
+@contextlib.contextmanager
+def written_whole(output: Path, prefix: str):
+    """Yields a scratch folder beside `output`. Its file or folder "new" becomes `output` after the block.
+    What a killed process left there, the next one with this prefix removes. Raises Failed if it cannot be written."""
+    try:
+        with scratch_folder(str(output.absolute().parent), prefix) as scratch:
+            yield scratch
+            heed()
+            (scratch / "new").rename(output.absolute())
+    except OSError as error:
+        raise Failed(f"{output}: cannot be written: {error.strerror or error}; choose another place", ENVIRONMENT) from None
 
 
 @contextlib.contextmanager

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: MIT
 """Writes a run's generator as an INT8 ONNX file, if the score of its pictures stays near that of float32."""
-import contextlib
 import logging
-import os
-import shutil
+import tempfile
 from pathlib import Path
 
 import numpy
 from safetensors.numpy import load_file, save_file
 
-from gangway.errors import ENVIRONMENT, Failed
+from gangway.errors import Failed
+from gangway.tools import engine
 from gangway.tools.command_line import Parser, number, require_place, say, whole_number
-from gangway.tools.exported import Exported
-from gangway.tools.measured import heed, scratch_folder
+from gangway.tools.exported import Exported, export
+from gangway.tools.measured import heed, written_whole
 
 MOST_RATIO, TRIES = 1.1, 3  # of the score to that of float32; further tries, each with more layers in float32
 PART_KEPT = 0.25            # of the layers, more in each try
 CALIBRATION, FOR_COSTS = 512, 64  # inputs: noise of seeds, or training pictures; evaluation's are others
 BATCH = 32
 CONVOLUTIONS = ("Conv", "ConvTranspose")
+HIDDEN = ".gangway-quantize-"  # prefix of folders that are being written
 
 
 def layers_of(graph) -> list[str]:
@@ -40,12 +40,13 @@ def batches_of(inputs: dict, count: int | None = None) -> list[dict]:
 
 
 class _Batches:
-    """Gives batches to the calibration, as onnxruntime.quantization.CalibrationDataReader."""
+    """Gives batches, as onnxruntime.quantization.CalibrationDataReader. Between them it heeds signals."""
 
     def __init__(self, batches: list[dict]):
         self._left = iter(batches)
 
     def get_next(self):
+        heed()
         return next(self._left, None)
 
 
@@ -68,25 +69,23 @@ class Quantizer:
         """Returns the file in which all layers but `kept` are INT8: weights by channel and symmetric, values by tensor.
         Results are rounded behind a ReLU. Without one they stay float, because norms, gains and noise follow."""
         from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
-        heed()
         file = self.exported.folder / f"{name}.onnx"
         layers = [layer for layer in self.layers if layer not in kept]
         relus = [self.relus[layer] for layer in layers if layer in self.relus]
         logging.disable(logging.WARNING)  # it recommends a preparation that this file has had
+        tempfile.tempdir = str(self.exported.folder)  # where the next quantize removes what a killed one leaves
         try:
             quantize_static(str(self.exported.onnx), str(file), _Batches(calibration), quant_format=QuantFormat.QDQ, per_channel=True,
                             weight_type=QuantType.QInt8, activation_type=QuantType.QUInt8, nodes_to_quantize=layers + relus,
                             extra_options={"OpTypesToExcludeOutputQuantization": [] if relus else CONVOLUTIONS})
         finally:
             logging.disable(logging.NOTSET)
+            tempfile.tempdir = None
         return file
 
     def made_by(self, file: Path, batches: list[dict]) -> numpy.ndarray:
-        import onnxruntime
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self.threads
-        session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-        return numpy.concatenate([session.run(None, batch)[0] for batch in batches])
+        compute, _ = engine.onnxruntime(str(file), self.threads, "fp32")
+        return numpy.concatenate([compute(batch) for batch in iter(_Batches(batches).get_next, None)])
 
     def score_of(self, file: Path) -> dict:
         made = self.exported.folder / "made.safetensors"
@@ -126,8 +125,8 @@ def quantize(run: str, output, *, outdir: str = "runs", samples: int | None = No
     require_place(output)
     if output.exists():
         raise Failed(f"-o {output}: exists already; name a new file")
-    with scratch_folder() as folder:
-        quantizer = Quantizer(Exported(run, outdir, folder), samples, threads)
+    with written_whole(output, HIDDEN) as folder:
+        quantizer = Quantizer(export(run, outdir, folder), samples, threads)
         reference = quantizer.score_of(quantizer.exported.onnx)
         say(f"fp32: {reference['metric']} {reference['score']:.4g}")
         kept, costs = [], {}
@@ -138,8 +137,8 @@ def quantize(run: str, output, *, outdir: str = "runs", samples: int | None = No
             say(f"INT8, {len(quantizer.layers) - len(kept)} of {len(quantizer.layers)} layers: {score['metric']} {score['score']:.4g}, "
                 f"{ratio:.3f} times that of fp32" + (f"; in float32: {', '.join(kept)}" if kept else ""))
             if ratio <= most:
-                _write(file, output, {"kept": " ".join(kept), "score": f"{score['metric']} {score['score']:.6g}",
-                                      "score_fp32": f"{reference['score']:.6g}"})
+                _write(file, folder / "new", {"kept": " ".join(kept), "score": f"{score['metric']} {score['score']:.6g}",
+                                             "score_fp32": f"{reference['score']:.6g}"})
                 return {"kept": kept, "score": score["score"], "score_fp32": reference["score"]}
             costs = quantizer.costs(kept)
             kept = kept + list(costs)[:max(1, round(PART_KEPT * len(quantizer.layers)))]
@@ -154,16 +153,7 @@ def _write(file: Path, output: Path, notes: dict[str, str]) -> None:
     model = onnx.load(file)
     for key, value in notes.items():
         model.metadata_props.add(key=f"gangway.int8.{key}", value=value)
-    beside = output.with_name(output.name + ".tmp")
-    try:
-        onnx.save(model, file)
-        shutil.copyfile(file, beside)
-        os.replace(beside, output)
-    except OSError as error:
-        raise Failed(f"{output}: cannot be written: {error.strerror}; choose another place", ENVIRONMENT) from None
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            beside.unlink()
+    onnx.save(model, output)
 
 
 def command(words: list[str]) -> None:

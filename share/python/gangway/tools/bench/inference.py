@@ -2,21 +2,16 @@
 """Times a run's generator in each engine and precision, and compares its pictures and their score."""
 import json
 import os
-import re
 import statistics
 import sys
 from pathlib import Path
 
-import numpy
-from safetensors import safe_open
-
-from gangway.errors import Failed
+from gangway.errors import ENVIRONMENT, Failed
 from gangway.tools.bench import parser_of
-from gangway.tools.bench.job import processor
 from gangway.tools.bench.state import percentile
 from gangway.tools.command_line import listed, number, one_of, table, whole_number
-from gangway.tools.exported import Exported, told_by
-from gangway.tools.machine import Progress, require_quiet_machine
+from gangway.tools.exported import Exported, export, largest_difference, told_by
+from gangway.tools.machine import Progress, processor, require_quiet_machine
 from gangway.tools.measured import scratch_folder
 from gangway.tools.trial_runs import SIGNALLED
 
@@ -24,33 +19,31 @@ from gangway.tools.trial_runs import SIGNALLED
 ENGINES = {"gangway": ("fp32", "bf16"), "onnxruntime": ("fp32", "int8"), "openvino": ("fp32", "bf16", "int8"), "pytorch": ("fp32", "bf16")}
 EAGER = "pytorch"
 FEATURES = {"bf16": ("avx512_bf16", "amx_bf16"), "int8": ("avx512_vnni", "avx_vnni", "amx_int8")}
-INPUTS, AT_ONCE = 32, 256  # examples
+INPUTS = 32  # examples
 
 
 def processor_features() -> set[str]:
-    found = re.search(r"^flags\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    return set(found[1].split()) if found else set()
+    return set(processor("flags").split())
 
 
-def largest_difference(made: Path, expected: Path) -> float:
-    """Returns the largest difference of two files' pictures, as a share of the largest value. Raises Failed for other shapes."""
-    apart = largest = 0.0
-    with safe_open(made, "numpy") as one, safe_open(expected, "numpy") as other:
-        slices = one.get_slice("output"), other.get_slice("output")
-        if slices[0].get_shape() != slices[1].get_shape():
-            raise Failed(f"made pictures of shape {slices[0].get_shape()}, not {slices[1].get_shape()}")
-        size = slices[0].get_shape()[0]
-        for first in range(0, size, AT_ONCE):
-            mine, wanted = (part[first:min(first + AT_ONCE, size)] for part in slices)
-            apart, largest = max(apart, float(numpy.abs(mine - wanted).max())), max(largest, float(numpy.abs(wanted).max()))
-    return apart / largest if largest else apart
+def require_quantised(int8: str, exported: Exported) -> None:
+    """Raises Failed if the file is no ONNX file, or takes other inputs than the run's generator."""
+    import onnx
+    try:
+        ours, theirs = ([one.name for one in onnx.load(file, load_external_data=False).graph.input] for file in (exported.onnx, int8))
+    except Exception:  # a damaged file may raise anything
+        raise Failed(f"--int8 {int8}: is no ONNX file; `gangway quantize` makes one") from None
+    if ours != theirs:
+        raise Failed(f"--int8 {int8}: its inputs are {', '.join(theirs) or 'none'}, and those of the run {', '.join(ours)}; `gangway quantize` "
+                     "makes a file of this run")
 
 
 class InferenceBench:
-    """Measures rows of (engine, precision, batch, threads); `left_out` has a line for each that cannot be measured."""
+    """Measures rows of (engine, precision, batch, threads); `left_out` has a line for each that cannot be measured, `code` the last
+    one's exit code."""
 
     def __init__(self, exported: Exported, engines, int8: str | None, deadline: float):
-        self.exported, self.int8, self.deadline, self.left_out, self.versions = exported, int8, deadline, [], {}
+        self.exported, self.int8, self.deadline, self.left_out, self.versions, self.code = exported, int8, deadline, [], {}, ENVIRONMENT
         self.variants = [(engine, precision) for engine in engines for precision in ENGINES[engine]]
         features = processor_features()
         if not features.intersection(FEATURES["bf16"]):
@@ -66,7 +59,7 @@ class InferenceBench:
 
     def told(self, engine: str, precision: str, inputs: Path, batch: int, threads: int, *words) -> dict:
         model = self.int8 if precision == "int8" else self.exported.onnx
-        told = told_by([*self.exported.words(engine, model, precision, inputs, batch, threads), *words], self.deadline)
+        told = told_by([*self.exported.words(engine, model, precision, inputs, batch, threads), *words], self.deadline, " (--deadline)")
         self.versions[engine] = told["version"]
         return told
 
@@ -78,6 +71,7 @@ class InferenceBench:
             if error.code > SIGNALLED:
                 raise
             self._leave_out(" ".join(variant), error.line, variant.__eq__)
+            self.code = error.code if error.code > 1 else ENVIRONMENT
             return None
 
     def pictures(self, samples: int | None, batch: int, threads: int) -> dict:
@@ -91,21 +85,18 @@ class InferenceBench:
                 self.left_out.append(f"score: left out: {error.line}")
         inputs = inputs or self.exported.inputs("seeds", "--seeds", f"0-{INPUTS - 1}")
 
-        def figures(variant):
-            nonlocal expected
-            made = self.exported.folder / f"{'-'.join(variant)}.safetensors"
-            try:
-                self.told(*variant, inputs, batch, threads, "--made", made)
-                figures = {"difference": largest_difference(made, expected) if expected else None}
-                return figures | (self.exported.score_of(made) if is_scored else {})
-            finally:
-                if expected is None and made.exists():
-                    expected = made  # the first variant is fp32: the others are compared with it
-                elif made != expected:
-                    made.unlink(missing_ok=True)
         for variant in list(self.variants):
-            if (one := self.attempted(variant, lambda: figures(variant))) is not None:
+            made = self.exported.folder / f"{'-'.join(variant)}.safetensors"
+
+            def figures():
+                self.told(*variant, inputs, batch, threads, "--made", made)
+                difference = largest_difference(made, expected) if expected else None
+                return {"difference": difference, **(self.exported.score_of(made) if is_scored else {})}
+            if (one := self.attempted(variant, figures)) is not None:
                 found[variant] = one
+                expected = expected or made  # the first variant is fp32: the others are compared with it
+            if made != expected:
+                made.unlink(missing_ok=True)
         return found
 
     def rows(self, batches, threads, rounds: int, seconds: float, progress) -> list[dict]:
@@ -154,13 +145,18 @@ def bench_inference(run: str, *, outdir: str = "runs", engines=tuple(ENGINES), b
     """Returns the report. @param run  RUN or RUN@STEP; int8: quantised file; samples: pictures that are scored, None: the job's
     number, 0: none; seconds: of a turn; deadline: seconds of a process. Raises Failed for the run."""
     with scratch_folder() as folder:
-        bench = InferenceBench(Exported(run, outdir, folder), engines, int8, deadline)
+        exported = export(run, outdir, folder)
+        if int8:
+            require_quantised(int8, exported)
+        bench = InferenceBench(exported, engines, int8, deadline)
         require_quiet_machine(anyway)
         report = {"run": run, "processor": processor(), "features": sorted(processor_features().intersection(sum(FEATURES.values(), ()))),
                   "load_before": os.getloadavg()}
         pictures = bench.pictures(samples, max(batches), max(threads))
         with Progress(rounds * len(batches) * len(threads) * len(bench.variants), sys.stderr) as shown:
             rows = bench.rows(batches, threads, rounds, seconds, lambda what: shown.advance(1, what))
+    if not rows:
+        raise Failed(f"{run}: nothing could be measured; {bench.left_out[-1]}", bench.code)
     rows = [row | pictures[row["engine"], row["precision"]] for row in rows]
     require_quiet_machine(anyway=True)
     return report | {"load_after": os.getloadavg(), "versions": bench.versions, "rounds": rounds, "rows": rows, "ratios": ratios_of(rows),

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import re
 import socket
 import statistics
 import time
@@ -14,7 +13,7 @@ from gangway.launch import program
 from gangway.tools.bench import page, parser_of
 from gangway.tools.bench.recovery import recoveries_of
 from gangway.tools.command_line import listed, say, whole_number, write_whole
-from gangway.tools.machine import Progress, require_quiet_machine
+from gangway.tools.machine import Progress, processor, require_quiet_machine
 from gangway.tools.measured import OutOfTime, TimeLimit, output_of, prepared, scratch_folder
 from gangway.tools.trial_runs import DIFFERENT, SIGNALLED, TrialRuns, reason_in
 from gangway.tools.trials import Trial
@@ -22,11 +21,6 @@ from gangway.tools.trials import Trial
 FOR_TRAININGS = 0.5        # of the time left; the rest is for the recovery and later measurements
 MOST_SECONDS_OF_RUN = 20.0  # at the first trial's pace; longer runs add no information
 STEPS_OF_RECOVERY = 60     # of a run that is killed once, all its starts included
-
-
-def processor() -> str:
-    found = re.search(r"^model name\s*:\s*(.*?)\s*$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    return found[1] if found else ""
 
 
 def today() -> str:

@@ -12,12 +12,12 @@ import numpy as np
 from gangway.errors import Failed
 from gangway.launch import program
 from gangway.tools.bench import allreduce, page, parser_of
-from gangway.tools.bench.job import JobBench, processor, today, write
+from gangway.tools.bench.job import JobBench, today, write
 from gangway.tools.command_line import listed, number, one_of, say, whole_number
 from gangway.tools.doctor import examined
 from gangway.tools.gpus import num_gpus, read_gpus
 from gangway.tools.hosts import usable_cores
-from gangway.tools.machine import work_of_others
+from gangway.tools.machine import processor, work_of_others
 from gangway.tools.measured import OutOfTime, scratch_folder, time_limit
 from gangway.tools.recorded import said_by
 from gangway.tools.trial_runs import DIFFERENT, SIGNALLED, reason_in

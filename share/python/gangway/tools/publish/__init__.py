@@ -7,13 +7,14 @@ import shutil
 from pathlib import Path
 
 from gangway import job_file
-from gangway.errors import ENVIRONMENT, Failed
+from gangway.errors import Failed
 from gangway.opened import open_run
 from gangway.tools.command_line import Parser, require_new_folder, say, typed, whole_number
-from gangway.tools.measured import heed, prepared, scratch_folder
+from gangway.tools.machine import processor
+from gangway.tools.measured import prepared, written_whole
 from gangway.tools.publish import card
-from gangway.tools.publish.folder import (CHECKPOINT, FORMAT, JOB, ONNX, PICTURES, WEIGHTS, own_code, processor, sample_words, sha256_of,
-                                          trained_on, translates, versions, without_weights)
+from gangway.tools.publish.folder import (CHECKPOINT, FORMAT, JOB, ONNX, PICTURES, WEIGHTS, own_code, sample_words, sha256_of, trained_on,
+                                          translates, versions, without_weights)
 from gangway.tools.publish.verify import problems_in
 from gangway.tools.recorded import reference_of, run_folder, said_by
 
@@ -27,21 +28,21 @@ def _with_names(job: bytes) -> bytes:
     return PATH.sub(lambda line: (line[1] + line[2]).ljust(len(line[0])), job)
 
 
-def _scores(run: Path, manifest: dict) -> list[card.Score]:
-    """Returns the checkpoint's recorded scores, or else those of `gangway evaluate`."""
-    step, told = manifest["step"], {}
+def _scores(run: Path, manifest: dict) -> list[dict]:
+    """Returns "name", "value" and "samples" of the checkpoint's recorded scores, or else of those of `gangway evaluate`."""
+    step = manifest["step"]
     try:
         told = json.loads((run / f"checkpoints/step-{step:09}.score.json").read_text())
-    except (OSError, ValueError):
+        if told["checkpoint_id"] == manifest["checkpoint_id"]:
+            return [{"name": one["metric"], "value": one["score"], "samples": told["samples"]} for one in (told, *told.get("beside", []))]
+    except (OSError, ValueError, LookupError):
         pass
-    if told.get("checkpoint_id") == manifest["checkpoint_id"]:
-        return [card.Score(one["metric"], one["score"], told["samples"]) for one in (told, *told.get("beside", []))]
     say("scores the generator with gangway evaluate; --no-score leaves that out")
     told = json.loads(next(line for line in said_by("evaluate", run, "--step", step, "--json").splitlines() if line.startswith("{")))
     count = told.get("samples", told.get("pairs", told.get("pictures", 0)))
     named = {told["metric"]: told.get("score", told.get("covered")), told.get("kernel_metric", ""): told.get("kid"), "SWD": told.get("swd"),
              "precision": told.get("precision"), "recall": told.get("recall")}
-    return [card.Score(name, value, count) for name, value in named.items() if value is not None]
+    return [{"name": name, "value": value, "samples": count} for name, value in named.items() if value is not None]
 
 
 def _inputs(job: dict, numbers: int) -> list[dict]:
@@ -82,12 +83,11 @@ def _training(checkpoint, steps: int, config: dict, keys: list[str], folder: Pat
     if steps == 0:
         return {"steps": 0}
     say(f"trains {steps} steps, whose digest gangway verify --train {steps} repeats")
-    digest, arithmetic = trained_on(folder, config, steps, scratch, keys)
-    return {"steps": steps, "digest": digest, "arithmetic": arithmetic}
+    return trained_on(folder, config, steps, scratch, keys)
 
 
 def _publish(line, run: Path, checkpoint, scratch: Path) -> None:
-    folder = scratch / "folder"
+    folder = scratch / "new"
     folder.mkdir()
     job = job_file.parse(checkpoint.manifest["job_yaml"], str(run))
     config = _written(line, run, checkpoint, job, folder)
@@ -101,13 +101,11 @@ def _publish(line, run: Path, checkpoint, scratch: Path) -> None:
         scores = []
         say(f"note   the card has no score: {error.line}")
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    config |= {"scores": [score._asdict() for score in scores], "files": {str(file.relative_to(folder)): sha256_of(file) for file in files}}
+    config |= {"scores": scores, "files": {str(file.relative_to(folder)): sha256_of(file) for file in files}}
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
-    (folder / "README.md").write_text(card.text_of(line.output.absolute().name, line.license, config, scores))
+    (folder / "README.md").write_text(card.text_of(line.output.absolute().name, line.license, config))
     for problem in problems_in(folder, scratch, [f"data.source={job['data']['source']}"]):
         raise Failed(problem.replace(str(folder), str(line.output)), 5)
-    heed()
-    folder.rename(line.output.absolute())
 
 
 def command(words: list[str]) -> None:
@@ -133,11 +131,8 @@ def command(words: list[str]) -> None:
     checkpoint = open_run(run).checkpoint(reference.step)
     if key := own_code(job_file.parse(checkpoint.manifest["job_yaml"], str(checkpoint.folder))):
         raise Failed(f"{run}: {key} is code of yours, which is not published: see gangway checkpoints export")
-    try:
-        with scratch_folder(str(line.output.absolute().parent), HIDDEN) as scratch:
-            _publish(line, run, checkpoint, scratch)
-    except OSError as error:
-        raise Failed(f"{line.output}: cannot be written: {error.strerror or error}", ENVIRONMENT) from None
+    with written_whole(line.output, HIDDEN) as scratch:
+        _publish(line, run, checkpoint, scratch)
     say(f"{line.output}: step {checkpoint.step} of {run}; uploaded nothing")
     if line.training:
         say(f"note   {JOB} and the checkpoint keep the job's paths, as data.source; without --training there are names alone")

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: MIT
 """The model card, README.md with Hugging Face's header (https://huggingface.co/docs/hub/model-cards)."""
-from typing import NamedTuple
-
 from gangway import job_file
 from gangway.tools.publish.folder import CHECKPOINT
 
@@ -40,17 +38,11 @@ gangway run job.yaml --resume {checkpoint} --run NAME -n 2 data.source=images:FO
 """
 
 
-class Score(NamedTuple):
-    name: str  # as gangway evaluate has it: "FD-LeNet"
-    value: float
-    samples: int
-
-
-def _header(name: str, license_name: str, config: dict, scores: list[Score]) -> str:
+def _header(name: str, license_name: str, config: dict) -> str:
     task = "image-to-image" if config["inputs"][0]["name"] == "image" else "unconditional-image-generation"
     header = {"license": license_name, "library_name": "gangway", "pipeline_tag": task, "tags": ["gan", config["family"], "gangway", "onnx"]}
-    if scores:
-        metrics = [{"type": score.name.lower(), "name": score.name, "value": score.value} for score in scores]
+    if config["scores"]:
+        metrics = [{"type": score["name"].lower(), "name": score["name"], "value": score["value"]} for score in config["scores"]]
         results = [{"task": {"type": task}, "dataset": {"name": config["data"], "type": config["data"]}, "metrics": metrics}]
         header["model-index"] = [{"name": name, "results": results}]
     return job_file.text_of(header, sort_keys=False, width=10**6)
@@ -64,8 +56,9 @@ def _example(one: dict) -> str:
     return f'"{one["name"]}": numpy.random.{"randn" if one["name"] == "noise" else "rand"}(16, {sizes}).astype(numpy.float32)'
 
 
-def text_of(name: str, license_name: str, config: dict, scores: list[Score]) -> str:
-    told = "".join(f"- {score.name} {score.value:.4g}, of {score.samples} examples.{NO_FID * score.name.startswith('FD')}\n" for score in scores)
-    text = TEXT.format_map({**config, "name": name, "header": _header(name, license_name, config, scores), "scores": told,
+def text_of(name: str, license_name: str, config: dict) -> str:
+    scores = ("- {name} {value:.4g}, of {samples} examples.".format_map(score) + NO_FID * score["name"].startswith("FD") + "\n"
+              for score in config["scores"])
+    text = TEXT.format_map({**config, "name": name, "header": _header(name, license_name, config), "scores": "".join(scores),
                             "inputs": ", ".join(map(_example, config["inputs"]))})
     return text + (TRAINING.format(checkpoint=CHECKPOINT.format(config["step"])) if config.get("training") else "")

@@ -14,7 +14,8 @@ from gangway.tools.recorded import said_by
 FORMAT = 1  # of config.json
 CONFIG, JOB, WEIGHTS, ONNX, PICTURES = "config.json", "job.yaml", "model.safetensors", "generator.onnx", "samples.png"
 CHECKPOINT = "checkpoints/step-{:09}"
-TRAINING = re.compile(r"checkpoints/step-[0-9]{9}/(manifest\.json|worker-[0-9]{4}-of-[0-9]{4}\.safetensors)")
+# A Python class, as job/keys/python_call.cpp reads it: nets.py:Net, or package.module:Net.
+CLASS = re.compile(r"\.py(:|$)|^(/.*/|[^:]*/|)[A-Za-z_]\w*(\.[A-Za-z_]\w*)+:[A-Za-z_][\w.]*$")
 
 
 def sha256_of(file: Path) -> str:
@@ -22,18 +23,18 @@ def sha256_of(file: Path) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def own_code(job: dict) -> str:
+def own_code(job: dict, before: str = "") -> str:
     """Returns the first key that names code of a user's; empty: there is none."""
-    def found(value, key):
-        if isinstance(value, dict):
-            if "python" in value:
-                yield key
-            for name, inside in value.items():
-                yield from found(inside, f"{key}.{name}".lstrip("."))
-        elif str(value).startswith("python:") or (key in named and value not in (None, "none")):
-            yield key
-    named = {"training.step", "model.library", *(f"model.{section}" for section in job)}
-    return next(found(job, ""), "")
+    for name, value in job.items():
+        key = f"{before}{name}"
+        if isinstance(value, dict) and "python" not in value:
+            found = own_code(value, f"{key}.")
+        else:
+            is_library = key == "model.library" and value not in (None, "none")
+            found = key if is_library or isinstance(value, dict) or CLASS.search(str(value)) else ""
+        if found:
+            return found
+    return ""
 
 
 def translates(job: dict) -> bool:
@@ -41,13 +42,8 @@ def translates(job: dict) -> bool:
     return job["model"]["family"] in ("unet", "cyclegan", "johnson")
 
 
-def has_noise(job: dict) -> bool:
-    """Returns whether the generator makes pictures of noise."""
-    return not translates(job) and job["model"]["family"] != "mlp"
-
-
 def sample_words(job: dict, seeds: str) -> list[str]:
-    return ["--seeds", seeds, *["--captions"] * has_noise(job)]
+    return ["--seeds", seeds, *([] if translates(job) or job["model"]["family"] == "mlp" else ["--captions"])]
 
 
 def without_weights(job: dict) -> list[str]:
@@ -56,17 +52,12 @@ def without_weights(job: dict) -> list[str]:
     return [f"{name}.weights=none" for name in sections]
 
 
-def processor() -> str:
-    found = re.search(r"(?m)^model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    return found[1] if found else "unknown"
-
-
 def versions() -> str:
     return " ".join(said_by("--version").split())
 
 
-def trained_on(folder: Path, config: dict, steps: int, scratch: Path, keys) -> tuple[str, str]:
-    """Trains `steps` steps from the checkpoint on one worker. Returns the digest and the arithmetic.
+def trained_on(folder: Path, config: dict, steps: int, scratch: Path, keys) -> dict:
+    """Trains `steps` steps from the checkpoint on one worker. Returns "steps", "digest" and "arithmetic".
     Raises Failed if that fails."""
     job, checkpoint, last = folder / JOB, folder / CHECKPOINT.format(config["step"]), config["step"] + steps
     facts = measured.prepared(job, keys)
@@ -78,5 +69,5 @@ def trained_on(folder: Path, config: dict, steps: int, scratch: Path, keys) -> t
     if done.code != 0 or not trained:
         why = (complaints(done.text.splitlines()) or [f"the training did not reach step {last}"])[-1]
         raise Failed(f"{checkpoint}: cannot be trained on: {why}", done.code or 5)
-    digest = said_by("digest", f"{trained.parents[2]}@{last}").splitlines()[0]
-    return digest, json.loads(trained.read_text())["software"].get("arithmetic", "")
+    return {"steps": steps, "digest": said_by("digest", f"{trained.parents[2]}@{last}").split()[0],
+            "arithmetic": json.loads(trained.read_text())["software"].get("arithmetic", "")}

@@ -2,24 +2,32 @@
 """`gangway verify` checks a folder of `gangway publish`. It trusts nothing in the folder, and runs no code of it."""
 import importlib.util
 import json
-import os
 import re
-import sys
 from pathlib import Path
 
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
 from gangway import job_file
-from gangway.errors import ENVIRONMENT, Failed, complaints
+from gangway.errors import ENVIRONMENT, Failed
 from gangway.tools.command_line import Parser, counted, say, whole_number
-from gangway.tools.measured import output_of, prepared, scratch_folder
-from gangway.tools.publish.folder import (CHECKPOINT, CONFIG, FORMAT, JOB, ONNX, PICTURES, TRAINING, WEIGHTS, has_noise, own_code, processor,
-                                          sample_words, sha256_of, trained_on, translates, versions, without_weights)
+from gangway.tools.exported import Exported, largest_difference, told_by
+from gangway.tools.machine import processor
+from gangway.tools.measured import prepared, scratch_folder
+from gangway.tools.publish.folder import (CHECKPOINT, CONFIG, JOB, ONNX, PICTURES, WEIGHTS, own_code, sample_words, sha256_of, trained_on,
+                                          translates, versions, without_weights)
 from gangway.tools.recorded import begun, said_by
 
 UNUSABLE = 5           # exit code (docs/run-directory.md)
 MOST_BYTES = 16 << 20  # of config.json and job.yaml
-MOST_APART = 2         # of 255: an engine may round otherwise
+MOST_APART = 0.015     # of the largest value, about 2 of 255 shades: an engine may round otherwise
+EXAMPLES = 4           # that engines compute
+DEADLINE = 600         # seconds that an engine may take
 ENGINES = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
-FIELDS = {"seeds": "[0-9][0-9,-]*", "network": r"\w+", "digest": "[0-9a-f]{32}", "processor": ".*", "made_by": ".*"}
+TRAINING = re.compile(r"checkpoints/step-[0-9]{9}/(manifest\.json|worker-[0-9]{4}-of-[0-9]{4}\.safetensors)")
+# Of config.json, as JSON. A missing key is null.
+FIELDS = {"format": "1", "step": "[0-9]+", "images": "[0-9]+", "seeds": '"[0-9][0-9,-]*"', "network": r'"\w+"', "digest": '"[0-9a-f]{32}"',
+          "processor": '".*"', "made_by": '".*"', "training": r'null|\{"steps": 0\}|\{"arithmetic": ".*", "digest": ".*", "steps": [0-9]+\}'}
 
 
 def _refuse(file: Path, why: str):
@@ -39,15 +47,14 @@ def _config(folder: Path) -> dict:
     file = folder / CONFIG
     try:
         config = json.loads(_text(file))
-        names, training = set(config["files"]), config.get("training")
-        is_known = config["format"] == FORMAT and type(config["step"]) is type(config["images"]) is int
-        is_known &= all(re.fullmatch(pattern, config[key]) for key, pattern in FIELDS.items())
-        if not is_known or (training and not (type(training["steps"]) is int and isinstance(training.get("arithmetic", ""), str))):
-            raise ValueError
+        names = config["files"].keys()
+        is_known = all(re.fullmatch(wanted, json.dumps(config.get(key), sort_keys=True)) for key, wanted in FIELDS.items())
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        is_known = False
+    if not is_known:
         _refuse(file, "is no config.json of gangway publish: damaged, of a newer version, or another program's")
     known = {JOB, WEIGHTS, ONNX, PICTURES}
-    if strange := sorted(name for name in names - known if not (training and TRAINING.fullmatch(name))):
+    if strange := sorted(name for name in names - known if not (config.get("training") and TRAINING.fullmatch(name))):
         _refuse(file, f"names the file {strange[0]!r}, which is no part of such a folder")
     if missing := sorted(known - names):
         _refuse(file, f"does not name {missing[0]}")
@@ -64,8 +71,8 @@ def _require_whole(folder: Path, name: str, wanted: str) -> None:
         _refuse(file, f"its SHA-256 is not that of {CONFIG}: damaged, or changed")
 
 
-def _job(folder: Path, config: dict) -> dict:
-    """Reads job.yaml. Raises Failed if it names code, or is not the checkpoint's."""
+def _plain(folder: Path, config: dict) -> list[str]:
+    """Returns keys that leave out the weights that job.yaml began with. Raises Failed if it names code, or is not the checkpoint's."""
     text = _text(folder / JOB)
     if not text.replace("\n", "").isprintable():  # parsers of YAML take such characters for different things
         _refuse(folder / JOB, "has control characters")
@@ -80,24 +87,23 @@ def _job(folder: Path, config: dict) -> dict:
             kept = None
         if kept != text:
             _refuse(manifest, f"is damaged, or has another job than {JOB}")
-    return job
+    return without_weights(job)
 
 
-def _levels(file: Path):
-    """Returns a PNG's shades, 0 to 255, as [C, H, W]."""
-    import numpy as np
+def _levels(file: Path) -> np.ndarray:
+    """Returns a PNG's shades, 0 to 255."""
     from PIL import Image
     try:
         with Image.open(file, formats=["PNG"]) as picture:
-            shades = np.asarray(picture, dtype=np.int16)
+            return np.asarray(picture, dtype=np.int16)
     except Exception as error:  # a damaged picture may raise anything
         _refuse(file, f"is no picture: {error}")
-    return shades[None] if shades.ndim == 2 else shades.transpose(2, 0, 1)
 
 
-def _begin(folder: Path, config: dict, job: dict, keys, scratch: Path) -> Path:
-    """Returns a run that begins with the published weights, grown if they are."""
-    from safetensors.numpy import load_file, save_file
+def _begin(folder: Path, config: dict, keys, scratch: Path) -> tuple[Path, dict, list[str]]:
+    """Begins a run with the published weights, grown if they are. Returns the run, its job with every key, and the keys for others."""
+    keys = [*_plain(folder, config), *keys]
+    job = prepared(folder / JOB, keys)["job"]
     try:
         tensors = load_file(folder / WEIGHTS)
     except Exception as error:  # a damaged file may raise anything
@@ -105,7 +111,7 @@ def _begin(folder: Path, config: dict, job: dict, keys, scratch: Path) -> Path:
     save_file({f"{config['network']}/{name.replace('.', '/', 1)}": values for name, values in tensors.items()}, scratch / WEIGHTS)
     grown = [f"training.growth.from={job['model']['resolution']}"] if "growth" in job["training"] and config["images"] else []
     begun(folder / JOB, scratch / WEIGHTS, scratch / "begun", [*keys, *grown], str(folder / WEIGHTS))
-    return scratch / "begun"
+    return scratch / "begun", job, keys
 
 
 def _pictures(folder: Path, config: dict, job: dict, run: Path, scratch: Path) -> None:
@@ -120,39 +126,33 @@ def _pictures(folder: Path, config: dict, job: dict, run: Path, scratch: Path) -
     say(f"note   {PICTURES}: made again on another kind of processor, or by another version ({config['processor']}, {config['made_by']}): {apart}")
 
 
-def _run_engines(folder: Path, job: dict, inputs: int, run: Path, scratch: Path) -> None:
-    """Computes pictures in each engine, and compares them with `gangway sample`'s, or with the first engine's."""
-    import numpy as np
-    random, model = np.random.default_rng(0), job["model"]
-    noise = random.standard_normal((4, inputs)).astype(np.float32)
-    given = {"noise": noise}
+def _run_engines(folder: Path, job: dict, run: Path, scratch: Path) -> None:
+    """Computes examples with the weights and with the ONNX file in each engine, and compares them."""
+    exported = Exported([run], folder / ONNX, scratch)
     if translates(job):
-        given = {"image": random.uniform(-1, 1, (2, model["channels"], *[model["resolution"]] * 2)).astype(np.float32)}
-    if model.get("classes"):
-        given["labels"] = np.arange(4) % model["classes"]
-    np.savez(scratch / "inputs.npz", **given)
-    np.save(scratch / "noise.npy", noise)
-    reference, of = None, "gangway sample"
-    if has_noise(job):
-        said_by("sample", run, "--noise", scratch / "noise.npy", "--single", scratch / "single")
-        reference = np.stack([_levels(file) for file in sorted((scratch / "single").iterdir())])
-    path = os.pathsep.join(filter(None, [str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH")]))
+        inputs, shape = scratch / "inputs.safetensors", (EXAMPLES, job["model"]["channels"], *[job["model"]["resolution"]] * 2)
+        save_file({"image": np.random.default_rng(0).uniform(-1, 1, shape).astype(np.float32)}, inputs)
+    else:
+        inputs = exported.inputs("inputs", "--seeds", f"0-{EXAMPLES - 1}")
+
+    def made_by(engine: str) -> Path:
+        made = scratch / f"{engine}.safetensors"
+        told_by([*exported.words(engine, exported.onnx, "fp32", inputs, EXAMPLES, 1), "--made", made], DEADLINE)
+        return made
+    expected = made_by("gangway")
     for module, name in ENGINES.items():
         if not importlib.util.find_spec(module):
             say(f"note   {ONNX}: {name} is not installed; ./launch/setup deploy adds it")
             continue
-        words = [sys.executable, "-P", "-m", "gangway.tools.publish.engines", module, folder / ONNX, scratch / "inputs.npz", scratch / "output.npy"]
-        done = output_of([str(word) for word in words], {**os.environ, "PYTHONPATH": path})
-        if done.code != 0:
-            _refuse(folder / ONNX, f"{name}: {(complaints(done.text.splitlines()) or [f'its process ended with {done.code}'])[-1]}")
-        made = ((np.load(scratch / "output.npy") + 1) * 127.5).clip(0, 255).round()
-        if not np.isfinite(made).all() or (reference is not None and made.shape != reference.shape):
-            _refuse(folder / ONNX, f"{name}: its output is not finite, or of another size than that of {of}")
-        apart = 0.0 if reference is None else abs(made - reference).max()
+        try:
+            apart = largest_difference(made_by(module), expected)
+        except Failed as error:
+            if error.code > 128:  # a signal
+                raise
+            raise Failed(f"{exported.onnx}: {name}: {error.line}", max(error.code, UNUSABLE)) from None
         if apart > MOST_APART:
-            _refuse(folder / ONNX, f"{name}: differs from {of} by {apart:.0f} of 255")
-        say(f"ok     {ONNX}: {name}, " + ("finite" if reference is None else f"{apart:.0f} of 255 from {of}"))
-        reference, of = (made, name) if reference is None else (reference, of)
+            _refuse(exported.onnx, f"{name}: differs from {WEIGHTS} by {apart:.2g} of the largest value")
+        say(f"ok     {ONNX}: {name}, {apart:.0e} of the largest value from {WEIGHTS}")
 
 
 def _compare_digest(folder: Path, config: dict) -> None:
@@ -163,17 +163,17 @@ def _compare_digest(folder: Path, config: dict) -> None:
 
 
 def _train(folder: Path, config: dict, steps: int, keys, scratch: Path) -> None:
-    training = config.get("training") or {"steps": 0}
-    if steps != training["steps"]:
-        raise Failed(f"--train {steps}: {folder / CONFIG} has the digest of {training['steps']} steps"
-                     + ("" if training["steps"] else ": it was published without them"))
-    digest, arithmetic = trained_on(folder, config, steps, scratch, keys)
-    place, what = CHECKPOINT.format(config["step"]), f"{counted(steps, 'step')} from step {config['step']} give digest {digest}"
-    if digest == training.get("digest"):
-        return say(f"ok     {place}: {what}")
-    if arithmetic == training.get("arithmetic"):
-        _refuse(folder / place, f"{what}, and {CONFIG} has {training.get('digest')}")
-    say(f"note   {place}: {what}, on another kind of processor, of which {training.get('digest')} is not promised (docs/numerics.md)")
+    published = config.get("training") or {"steps": 0}
+    if steps != published["steps"]:
+        raise Failed(f"--train {steps}: {folder / CONFIG} has the digest of {published['steps']} steps"
+                     + ("" if published["steps"] else ": it was published without them"))
+    trained, place = trained_on(folder, config, steps, scratch, keys), CHECKPOINT.format(config["step"])
+    what = f"{place}: {counted(steps, 'step')} from step {config['step']} give digest {trained['digest']}"
+    if trained["digest"] == published["digest"]:
+        return say(f"ok     {what}")
+    if trained["arithmetic"] == published["arithmetic"]:
+        _refuse(folder, f"{what}, and {CONFIG} has {published['digest']}")
+    say(f"note   {what}, on another kind of processor, of which {published['digest']} is not promised (docs/numerics.md)")
 
 
 def problems_in(folder: Path, scratch: Path, keys=(), steps: int | None = None) -> list[str]:
@@ -196,23 +196,19 @@ def problems_in(folder: Path, scratch: Path, keys=(), steps: int | None = None) 
     config = checked(_config, folder)
     for name, wanted in config["files"].items() if config else ():
         checked(_require_whole, folder, name, wanted)
-    job = checked(_job, folder, config) if not lines else None
-    asked = [*without_weights(job), *keys] if job else []
-    facts = checked(prepared, folder / JOB, asked) if job else None
-    job = facts["job"] if facts else None  # every key
-    run = checked(_begin, folder, config, job, asked, scratch) if facts else None
-    if not run:
+    if lines or not (begin := checked(_begin, folder, config, keys, scratch)):
         return lines
+    run, job, all_keys = begin
     say(f"ok     {counted(len(config['files']), 'file')}: SHA-256")
     if translates(job) and not keys:
         say(f"note   {PICTURES}: not made again, for it takes pictures; give data.source=...")
     else:
         checked(_pictures, folder, config, job, run, scratch)
-    checked(_run_engines, folder, job, facts["inputs"], run, scratch)
+    checked(_run_engines, folder, job, run, scratch)
     if config.get("training"):
         checked(_compare_digest, folder, config)
     if steps and not lines:
-        checked(_train, folder, config, steps, asked, scratch)
+        checked(_train, folder, config, steps, all_keys, scratch)
     return lines
 
 

@@ -3,14 +3,16 @@
 import re
 from pathlib import Path
 
-from gangway.errors import ENVIRONMENT, Failed
+from safetensors.torch import save_file
+
+from gangway.errors import Failed
 from gangway.tools.command_line import Parser, require_new_folder, say, typed
 from gangway.tools.init.job import published
-from gangway.tools.measured import heed, scratch_folder
+from gangway.tools.measured import written_whole
 from gangway.tools.recorded import begun
 from gangway.tools.weights import biggan, r3gan, stylegan2, translators
-from gangway.tools.weights.files import CANNOT_BE_USED, Part, parts_of
-from gangway.tools.weights.source import Network
+from gangway.tools.weights.files import sources_of
+from gangway.tools.weights.source import CANNOT_BE_USED, Network, Source
 
 FAMILIES = (stylegan2, r3gan, biggan, translators)
 # {role in the file: network of the job}; CycleGAN's D_A judges what G_A makes.
@@ -18,29 +20,27 @@ NAMES = {"G": "generator", "D": "discriminator", "G_A": "generator_ab", "G_B": "
 # Keys that a published job needs after an import. Without them an average would follow the weights at once.
 GOES_ON = {"stylegan2": {"generator.ema_rampup": "none", "training.augment.kimg": 100}, "biggan": {"generator.ema_start_kimg": 0},
            "r3gan": {"training.burn_in_kimg": 0.001}}
-
 SOURCES = {"cyclegan-maps": "unpaired", "pix2pix-facades": "pairs"}
 
 
-def _recognised(part: Part) -> tuple[str, Network]:
+def _recognised(source: Source) -> tuple[str, Network]:
     """Returns the network, and its role: of its file, else by its tensors."""
-    found = next(filter(None, (family.recognised(part) for family in FAMILIES)), None)
+    found = next(filter(None, (family.recognised(source) for family in FAMILIES)), None)
     if not found:
-        raise Failed(f"{part.file}: {part.role or 'its network'} is none of StyleGAN2, R3GAN, BigGAN, CycleGAN and pix2pix, by the names "
-                     "of its tensors", CANNOT_BE_USED)
-    if part.role[:1] not in ("", found.part):
-        raise Failed(f"{part.file}: says {part.role}, and has the tensors of a {NAMES[found.part]}", CANNOT_BE_USED)
-    if found.keys["model.family"] == "unet" and part.role[-2:] in ("_A", "_B"):
-        found.source.refuse("is a U-Net of CycleGAN; only pix2pix's is known")
-    return part.role or found.part, found
+        source.refuse("is none of StyleGAN2, R3GAN, BigGAN, CycleGAN and pix2pix, by the names of its tensors")
+    if source.role[:1] not in ("", found.part):
+        source.refuse(f"has the tensors of a {NAMES[found.part]}")
+    if found.keys["model.family"] == "unet" and source.role[-2:] in ("_A", "_B"):
+        source.refuse("is a U-Net of CycleGAN; only pix2pix's is known")
+    return source.role or found.part, found
 
 
-def converted(parts: list[Part]) -> tuple[str, dict, dict, list[str]]:
+def converted(sources: list[Source]) -> tuple[str, dict, dict, list[str]]:
     """Returns the published job, its keys, {name in a checkpoint: tensor}, and notes."""
-    states = {part.role: part for part in parts if part.role.endswith("_optim")}
+    states = {source.role: source for source in sources if source.role.endswith("_optim")}
     networks: dict[str, Network] = {}
     keys: dict = {}
-    for role, network in (_recognised(part) for part in parts if part.role not in states):
+    for role, network in (_recognised(source) for source in sources if source.role not in states):
         if networks.setdefault(role, network) is not network:
             network.source.refuse("is there twice; name each network once")
         for key, value in network.keys.items():
@@ -48,30 +48,16 @@ def converted(parts: list[Part]) -> tuple[str, dict, dict, list[str]]:
                 network.source.refuse(f"has {key} {value}, and the other networks {keys[key]}: are they of one training?")
     first = next((network for network in networks.values() if network.part == "G"), None)
     if not first:
-        raise Failed(f"{parts[0].file}: has no generator", CANNOT_BE_USED)
+        raise Failed(f"{sources[0].file}: has no generator", CANNOT_BE_USED)
     tensors = {}
     for role, network in networks.items():
-        mapped, base = network.source.mapped(network.entries), role.removesuffix("_ema")
+        base = role.removesuffix("_ema")
         name = NAMES[f"{base}_A" if first.recipe == "cyclegan-maps" and base in ("G", "D") else base]
         sections = [f"{name}_ema"] * (role != base) + [name] * (role == base or base not in networks)
-        tensors |= {f"{section}/{ours}": values for section in sections for ours, values in mapped.items()}
+        tensors |= {f"{section}/{ours}": values for ours, values in network.source.mapped(network.entries).items() for section in sections}
         if role == base and (state := states.get(f"{base}_optim")):
             tensors |= {f"{name}_optimizer/{ours}": values for ours, values in network.source.moments(network.entries, state.tensors).items()}
     return first.recipe, keys, tensors, list(dict.fromkeys(note for network in networks.values() for note in network.notes))
-
-
-def _write(run: Path, job: Path, keys: list[str], tensors: dict, files: list[Path]) -> None:
-    """Writes the run. Leaves nothing behind if that fails; what a killed import left, the next one removes."""
-    from safetensors.torch import save_file
-    try:
-        with scratch_folder(str(run.parent), ".gangway-import-") as scratch:
-            weights = scratch / "weights.safetensors"
-            save_file({name: values.clone() for name, values in tensors.items()}, weights)
-            begun(job, weights, scratch / "run", keys, " ".join(map(str, files)))
-            heed()
-            (scratch / "run").rename(run)
-    except OSError as error:
-        raise Failed(f"{run}: cannot be written: {error.strerror}", ENVIRONMENT) from None
 
 
 def command(words: list[str]) -> None:
@@ -88,14 +74,17 @@ def command(words: list[str]) -> None:
     require_new_folder(line.output)
     if not files:
         parser.error("the following arguments are required: FILE")
-    parts = [part for file in files for part in parts_of(file)]
+    sources = [source for file in files for source in sources_of(file)]
     try:
-        recipe, keys, tensors, notes = converted(parts)
+        recipe, keys, tensors, notes = converted(sources)
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise Failed(f"{', '.join(map(str, files))}: is another kind of network, or lacks a part: {type(error).__name__}: "
                      f"{next(iter(str(error).splitlines()), '')}", CANNOT_BE_USED) from None
     keys |= GOES_ON.get(keys["model.family"], {})
-    _write(line.output.absolute(), published(recipe), [f"{key}={str(value).lower()}" for key, value in keys.items()] + own, tensors, files)
+    with written_whole(line.output, ".gangway-import-") as scratch:
+        save_file({name: values.clone() for name, values in tensors.items()}, scratch / "weights.safetensors")
+        begun(published(recipe), scratch / "weights.safetensors", scratch / "new",
+              [*(f"{key}={str(value).lower()}" for key, value in keys.items()), *own], " ".join(map(str, files)))
     sections = sorted({name.partition("/")[0] for name in tensors})
     say(f"{line.output}: {keys['model.family']}, {', '.join(sections)}; trains like examples/published/{recipe}.yaml")
     for note in notes:

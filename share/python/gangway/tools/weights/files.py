@@ -2,19 +2,18 @@
 """Reads weights: pickles of StyleGAN2's and R3GAN's code, files of torch.save, safetensors. No code of a file runs: objects
 become stand-ins with their attributes, and a name that is no part of such a file is refused."""
 import io
-import itertools
 import pickle
 import re
 from collections import OrderedDict
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
+from safetensors.torch import load_file
 
 from gangway.errors import Failed
+from gangway.tools.weights.source import CANNOT_BE_USED, Source
 
-CANNOT_BE_USED = 5  # exit code (docs/run-directory.md)
 REFUSAL = "names {}, which is no part of weights: such a file may run any program, and nothing of it was used"
 ZIP, OLD_TORCH, PICKLE = b"PK\x03\x04", b"\x80\x02\x8a\x0a", b"\x80"
 SAFETENSORS = re.compile(rb".{5}\0{3}\{", re.DOTALL)  # the header's length, then JSON
@@ -22,15 +21,6 @@ SAFETENSORS = re.compile(rb".{5}\0{3}\{", re.DOTALL)  # the header's length, the
 OWN_MODULES = re.compile(r"torch\.nn\.modules\.\w+|training\.\w+|R3GAN\.\w+|dnnlib\.tflib\.network")
 ROLE = re.compile(r"(?:^|[_./-])(?:(G|generator|D|discriminator)(?:_(A|B))?(_ema|_optim|_opt_state)?)(?=$|[_./-])")
 ROLES = {"generator": "G", "discriminator": "D", "_opt_state": "_optim"}
-
-
-class Part(NamedTuple):
-    """One network of a file, or the state of its optimiser."""
-    role: str        # "G", "D_A", "G_ema", "G_optim"; empty: the file does not say
-    tensors: dict    # by name; of an optimiser the whole state
-    settings: dict   # {module: its attributes}, where the file has objects
-    parameters: list  # names of trained tensors in their order; empty: the file does not say
-    file: str
 
 
 class _Stand:
@@ -41,11 +31,10 @@ class _Stand:
     def __setstate__(self, state):
         self.__dict__.update(state)
 
-    @classmethod
-    def of(cls, meta):
-        stand = cls()
-        stand.__setstate__(meta["state"])
-        return stand
+
+class _Persistent(_Stand):
+    def __init__(self, meta):
+        self.__setstate__(meta["state"])
 
 
 class _Dtype(_Stand):
@@ -78,7 +67,7 @@ def _tensor(storage, offset, size, stride, *_):
 MADE = {("collections", "OrderedDict"): OrderedDict, ("dnnlib.util", "EasyDict"): type("EasyDict", (dict,), {}), ("torch", "Size"): tuple,
         ("torch._utils", "_rebuild_tensor_v2"): _tensor, ("torch._utils", "_rebuild_parameter"): lambda values, *_: values,
         ("torch.storage", "_load_from_bytes"): lambda content: torch.load(io.BytesIO(content), map_location="cpu", weights_only=True),
-        ("torch_utils.persistence", "_reconstruct_persistent_obj"): _Stand.of, ("copyreg", "_reconstructor"): lambda kind, *_: kind.__new__(kind),
+        ("torch_utils.persistence", "_reconstruct_persistent_obj"): _Persistent, ("copyreg", "_reconstructor"): lambda kind, *_: kind.__new__(kind),
         ("numpy", "ndarray"): _Array, ("numpy", "dtype"): _Dtype, ("_codecs", "encode"): lambda text, _: text.encode("latin1"),
         **{(f"numpy.{core}.multiarray", name): made for core in ("core", "_core")
            for name, made in (("_reconstruct", lambda kind, *_: kind.__new__(kind)), ("scalar", lambda dtype, content: dtype.array(content)[0].item()))}}
@@ -96,29 +85,16 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _content(path: Path):
-    try:
-        with path.open("rb") as file:
-            start = file.read(9)
+    with path.open("rb") as file:
+        start = file.read(9)
+        file.seek(0)
         if start.startswith((ZIP, OLD_TORCH)):
-            return torch.load(path, map_location="cpu", weights_only=True)
+            return torch.load(file, map_location="cpu", weights_only=True)
         if start.startswith(PICKLE):
-            with path.open("rb") as file:
-                return _Unpickler(file, encoding="latin1").load()
-        if SAFETENSORS.match(start):
-            from safetensors.torch import load_file
-            return load_file(path)
-    except OSError as error:
-        raise Failed(f"{path}: cannot be read: {error.strerror}") from None
-    except Failed as error:
-        raise Failed(f"{path}: {error.line}", error.code) from None
-    except ModuleNotFoundError:
-        raise
-    except Exception as error:  # a damaged file may raise anything
-        if named := re.search(r"GLOBAL (\S+)", str(error)):  # torch.load's refusal
-            raise Failed(f"{path}: {REFUSAL.format(named[1])}; of a whole module save its state_dict()", CANNOT_BE_USED) from None
-        why = next(iter(str(error).splitlines()), "") or type(error).__name__
-        raise Failed(f"{path}: is damaged, or of another program: {why}", CANNOT_BE_USED) from None
-    raise Failed(f"{path}: is no pickle, no file of torch.save and no safetensors" if start else f"{path}: is empty", CANNOT_BE_USED)
+            return _Unpickler(file, encoding="latin1").load()
+    if SAFETENSORS.match(start):
+        return load_file(path)
+    raise Failed("is no pickle, no file of torch.save and no safetensors" if start else "is empty", CANNOT_BE_USED)
 
 
 def role_of(name: str) -> str:
@@ -129,45 +105,52 @@ def role_of(name: str) -> str:
     return ROLES.get(base, base) + (f"_{side}" if side else "") + ROLES.get(kind, kind or "")
 
 
-def _add(part: Part, module: _Stand, before: str = "") -> Part:
+def _add(source: Source, module: _Stand, before: str = "") -> Source:
     """Adds the tensors and attributes of a module and of those in it."""
     inside = vars(module)
-    part.settings[before.rstrip(".")] = {name: value for name, value in inside.items() if not name.startswith("_")}
+    source.settings[before.rstrip(".")] = {name: value for name, value in inside.items() if not name.startswith("_")}
     for kind in ("_parameters", "_buffers"):
         found = {before + name: values for name, values in inside.get(kind, {}).items() if isinstance(values, torch.Tensor)}
-        part.tensors.update(found)
-        part.parameters.extend(found if kind == "_parameters" else [])
+        source.tensors.update(found)
+        source.parameters.extend(found if kind == "_parameters" else [])
     for name, child in inside.get("_modules", {}).items():
-        _add(part, child, f"{before}{name}.") if child is not None else None
-    return part
+        _add(source, child, f"{before}{name}.") if child is not None else None
+    return source
 
 
-def _parts(found, role: str, file: str) -> list[Part]:
+def _sources(found, role: str, file: str) -> list[Source]:
     if isinstance(found, (tuple, list)) and len(found) == 3:  # StyleGAN2's for TensorFlow
         found = dict(zip(("G", "D", "G_ema"), found))
     if isinstance(found, _Stand):
-        return [Part(role, {}, vars(found), [], file) if "variables" in vars(found) else _add(Part(role, {}, {}, [], file), found)]
+        return [Source(role, {}, vars(found), [], file) if "variables" in vars(found) else _add(Source(role, {}, {}, [], file), found)]
     if not isinstance(found, dict):
         return []
     if {"state", "param_groups"} <= found.keys():
-        return [Part(role, found, {}, [], file)]
+        return [Source(role, found, {}, [], file)]
     tensors = {str(name).removeprefix("module."): values for name, values in found.items() if isinstance(values, torch.Tensor)}
     if not tensors:
         named = {name: value for name, value in found.items() if role_of(str(name))} or found  # leaves an augment_pipe out
-        return [part for name, value in named.items() for part in _parts(value, role_of(str(name)), file)]
-    roles = {name: name.partition(".")[0] for name in tensors}
-    if all(role_of(start) == start or start in ("generator", "discriminator") for start in roles.values()):  # "G_ema.mapping..."
-        grouped = itertools.groupby(sorted(tensors, key=roles.get), key=roles.get)
-        return [Part(role_of(start), {name.partition(".")[2]: tensors[name] for name in names}, {}, [], file) for start, names in grouped]
-    return [Part(role, tensors, {}, [], file)]
+        return [part for name, value in named.items() for part in _sources(value, role_of(str(name)), file)]
+    starts = sorted({name.partition(".")[0] for name in tensors})
+    if all(role_of(start) == start or start in ("generator", "discriminator") for start in starts):  # "G_ema.mapping..."
+        nested = {start: {name.partition(".")[2]: tensors[name] for name in tensors if name.startswith(f"{start}.")} for start in starts}
+        return _sources(nested, role, file)
+    return [Source(role, tensors, {}, [], file)]
 
 
-def parts_of(path: Path) -> list[Part]:
+def sources_of(path: Path) -> list[Source]:
     """Returns the networks and optimisers of a file. Raises Failed, one line, exit code 5 for a bad file."""
     try:
-        found = _parts(_content(path), role_of(path.name), str(path))
-    except (AttributeError, TypeError, RecursionError):
-        found = []
+        found = _sources(_content(path), role_of(path.name), str(path))
+    except OSError as error:
+        raise Failed(f"{path}: cannot be read: {error.strerror}") from None
+    except Failed as error:
+        raise Failed(f"{path}: {error.line}", error.code) from None
+    except Exception as error:  # a damaged file may raise anything
+        if named := re.search(r"GLOBAL (\S+)", str(error)):  # torch.load's refusal
+            raise Failed(f"{path}: {REFUSAL.format(named[1])}; of a whole module save its state_dict()", CANNOT_BE_USED) from None
+        why = next(iter(str(error).splitlines()), "") or type(error).__name__
+        raise Failed(f"{path}: is damaged, or of another program: {why}", CANNOT_BE_USED) from None
     if not found:
         raise Failed(f"{path}: has no networks: expected a pickle of StyleGAN2 or R3GAN, or a state_dict", CANNOT_BE_USED)
     return found

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Maps the tensors of one network of a file to Gangway's names."""
 import re
+from dataclasses import dataclass
 from typing import Callable, NamedTuple
 
 import torch
 
 from gangway.errors import Failed
-from gangway.tools.weights.files import CANNOT_BE_USED, Part
+
+CANNOT_BE_USED = 5  # exit code (docs/run-directory.md)
 
 
 class Entry(NamedTuple):
@@ -15,27 +17,25 @@ class Entry(NamedTuple):
     change: Callable = lambda values: values  # from their values to ours; linear, as it is also applied to moments
 
 
-def both(ours: str, theirs: str, change: Callable = lambda values: values) -> list[Entry]:
-    """Returns the entries of "OURSweight" and "OURSbias"."""
-    return [Entry(f"{ours}{name}", f"{theirs}.{name}", change) for name in ("weight", "bias")]
+def both(ours: str, theirs: str, change: Callable = lambda values: values, names=("weight", "bias")) -> list[Entry]:
+    """Returns the entries of "OURSweight" and "OURSbias", or of other names that both programs have."""
+    return [Entry(f"{ours}{name}", f"{theirs}.{name}", change) for name in names]
 
 
+@dataclass
 class Source:
-    """The tensors of a part, by their names without `prefix`."""
-
-    def __init__(self, part: Part, prefix: str = ""):
-        self.role, self._file, self.settings = part.role, part.file, part.settings
-        self.tensors = {name.removeprefix(prefix): values for name, values in part.tensors.items()}
-        self.parameters = [name.removeprefix(prefix) for name in part.parameters]
+    """One network of a file, or the state of its optimiser."""
+    role: str        # "G", "D_A", "G_ema", "G_optim"; empty: the file does not say
+    tensors: dict    # by name; of an optimiser the whole state
+    settings: dict   # {module: its attributes}, where the file has objects
+    parameters: list  # names of trained tensors in their order; empty: the file does not say
+    file: str
 
     def refuse(self, what: str):
-        raise Failed(f"{self._file}: {self.role or 'its network'} {what}", CANNOT_BE_USED)
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.tensors
+        raise Failed(f"{self.file}: {self.role or 'its network'} {what}", CANNOT_BE_USED)
 
     def values(self, name: str) -> torch.Tensor:
-        return self.tensors[name] if name in self else self.refuse(f"has no tensor '{name}'")
+        return self.tensors[name] if name in self.tensors else self.refuse(f"has no tensor '{name}'")
 
     def size(self, name: str, axis: int = 0) -> int:
         shape = self.values(name).shape

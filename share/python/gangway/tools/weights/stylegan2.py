@@ -5,27 +5,25 @@ import re
 
 import torch
 
-from gangway.errors import Failed
-from gangway.tools.weights.files import CANNOT_BE_USED, Part
 from gangway.tools.weights.source import Entry, Network, Source, both
 
 MOST_CHANNELS = 512  # job/families/stylegan2.cpp
 RATE = 0.01          # of a mapping's layers (kStyleRate)
 FILTER = [1, 3, 3, 1]
-OTHERS = {"activation": ("lrelu", "linear"), "architecture": ("skip", "resnet", "orig"), "num_channels": (1,)}
+OTHERS = {"activation": ("lrelu", "linear"), "architecture": ("skip", "resnet", "orig"), "num_channels": (1,), "resample_kernel": (FILTER,)}
 
 
-def recognised(part: Part) -> Network | None:
-    if "variables" in part.settings:
-        part = of_tensorflow(part)
-    source = Source(part)
-    if "synthesis.b4.const" in source:
+def recognised(source: Source) -> Network | None:
+    if "variables" in source.settings:
+        source = of_tensorflow(source)
+    if "synthesis.b4.const" in source.tensors:
         return _generator(source)
-    return _discriminator(source) if "b4.out.weight" in source else None
+    return _discriminator(source) if "b4.out.weight" in source.tensors else None
 
 
-def _checked(source: Source, widths: dict) -> list[str]:
-    """Returns notes. Raises Failed for what the family cannot express. @param widths  channels by side"""
+def _keys(source: Source, widths: dict, picture: str, axis: int) -> tuple[dict, list[str]]:
+    """Returns keys of the job, and notes. Raises Failed for what the family cannot express.
+    @param widths  channels by side; picture, axis: where a tensor has the pictures' channels"""
     source.require_filter("resample_filter", FILTER, str(FILTER))
     for module, settings in source.settings.items():
         for name, known in OTHERS.items():
@@ -33,12 +31,14 @@ def _checked(source: Source, widths: dict) -> list[str]:
                 source.refuse(f"has {name} {settings[name]} in '{module}'; the family stylegan2 has {' or '.join(map(str, known))}")
     source.require_widths(widths, lambda side: min(widths[max(widths)] * max(widths) // side, MOST_CHANNELS))
     clamp = next((settings["conv_clamp"] for settings in source.settings.values() if settings.get("conv_clamp")), None)
-    return [f"activations are not clamped at {clamp:g}, except in fp16"] if clamp else []
+    keys = {"model.family": "stylegan2", "model.resolution": max(widths), "model.width": widths[max(widths)],
+            "model.channels": source.size(picture, axis)}
+    return keys, [f"activations are not clamped at {clamp:g}, except in fp16"] if clamp else []
 
 
 def _mapping(source: Source, block: int) -> tuple[list[Entry], int, int]:
     """Returns the entries of a mapping, its number of layers, and of labels."""
-    classes = source.size("mapping.embed.weight", 1) if "mapping.embed.weight" in source else 0
+    classes = source.size("mapping.embed.weight", 1) if "mapping.embed.weight" in source.tensors else 0
     entries = both(f"{block}/embedding.", "mapping.embed") if classes else []
     layers = source.numbers(r"mapping\.fc(\d+)\.weight")
     for layer in layers:
@@ -48,52 +48,44 @@ def _mapping(source: Source, block: int) -> tuple[list[Entry], int, int]:
 
 
 def _generator(source: Source) -> Network:
-    sides = source.numbers(r"synthesis\.b(\d+)\.conv1\.weight")
-    notes = _checked(source, {side: source.size(f"synthesis.b{side}.conv1.weight") for side in sides})
+    widths = {side: source.size(f"synthesis.b{side}.conv1.weight") for side in source.numbers(r"synthesis\.b(\d+)\.conv1\.weight")}
+    keys, notes = _keys(source, widths, "synthesis.b4.torgb.weight", 0)
     entries, layers, classes = _mapping(source, 0)
     features = source.size("mapping.embed.weight") if classes else 0
     latent, styles = source.size("mapping.fc0.weight", 1) - features, source.size(f"mapping.fc{layers - 1}.weight")
     if latent != styles or features not in (0, latent):
         source.refuse(f"has noise of {latent} numbers, styles of {styles} and label embeddings of {features}; all are model.latent here")
     entries.append(Entry("1/constant", "synthesis.b4.const"))
-    block = 2
-    for side in sides:
-        for layer in ("conv0", "conv1")[side == 4:]:
-            theirs = f"synthesis.b{side}.{layer}"
-            entries += [*both(f"{block}/factors.", f"{theirs}.affine"), *both(f"{block}/", theirs),
-                        Entry(f"{block}/noise_strength", f"{theirs}.noise_strength", lambda values: values.reshape(1))]
-            block += 1
-        theirs = f"synthesis.b{side}.torgb"
-        entries += [*both(f"{block}/factors.", f"{theirs}.affine"), *both(f"{block}/", theirs)]
-        block += 1
-    notes += ["its constant noise is another than Gangway's, so fine details of a seed's picture differ"] * any(
-        bool(source.tensors[entry.theirs].any()) for entry in entries if entry.theirs in source and entry.theirs.endswith("noise_strength"))
+    places = [f"synthesis.b{side}.{layer}" for side in widths for layer in ("conv0", "conv1", "torgb")[side == 4:]]
+    for block, place in enumerate(places, 2):
+        entries += both(f"{block}/factors.", f"{place}.affine") + both(f"{block}/", place)
+        if not place.endswith("torgb"):
+            entries.append(Entry(f"{block}/noise_strength", f"{place}.noise_strength", lambda values: values.reshape(1)))
+    if any(values.any() for name, values in source.tensors.items() if name.endswith("noise_strength")):
+        notes.append("its constant noise is another than Gangway's, so fine details of a seed's picture differ")
     source.drop(r".*\.noise_const|mapping\.w_avg")
-    keys = {"model.family": "stylegan2", "model.resolution": sides[-1], "model.latent": latent, "model.mapping_layers": layers,
-            "model.width": source.size(f"synthesis.b{sides[-1]}.conv1.weight"), "model.classes": classes,
-            "model.channels": source.size("synthesis.b4.torgb.weight")}
+    keys |= {"model.latent": latent, "model.mapping_layers": layers, "model.classes": classes}
     return Network("G", "stylegan2-ada-paper256" if layers > 2 else "stylegan2-ada-auto", keys, entries, source, notes)
 
 
 def _discriminator(source: Source) -> Network:
     sides = source.numbers(r"b(\d+)\.conv0\.weight")[::-1]
-    notes = _checked(source, {**{side: source.size(f"b{side}.conv0.weight") for side in sides}, 4: source.size("b4.fc.weight")})
+    widths = {**{side: source.size(f"b{side}.conv0.weight") for side in sides}, 4: source.size("b4.fc.weight")}
+    keys, notes = _keys(source, widths, f"b{max(widths)}.fromrgb.weight", 1)
     if source.size("b4.conv.weight", 1) != source.size("b4.conv.weight") + 1:
         source.refuse("compares examples in another number of maps than 1 (mbstd_num_channels)")
-    is_residual, group = f"b{sides[0]}.skip.weight" in source, source.settings.get("b4.mbstd", {}).get("group_size", 4)
+    is_residual, group = f"b{sides[0]}.skip.weight" in source.tensors, source.settings.get("b4.mbstd", {}).get("group_size", 4)
     if not isinstance(group, int):
         source.refuse("compares all examples of a batch (mbstd_group_size None), and the family stylegan2 groups of a number")
     entries = both("0/", f"b{sides[0]}.fromrgb")
     for block, side in enumerate(sides, 1):
-        entries += [*both(f"{block}/first.", f"b{side}.conv0"), *both(f"{block}/second.", f"b{side}.conv1"),
-                    *([Entry(f"{block}/skip.weight", f"b{side}.skip.weight")] if is_residual else [])]
+        entries += both(f"{block}/first.", f"b{side}.conv0") + both(f"{block}/second.", f"b{side}.conv1")
+        entries += both(f"{block}/skip.", f"b{side}.skip", names=["weight"] * is_residual)
     for ours, theirs in (("convolution", "conv"), ("dense", "fc"), ("head", "out")):
         entries += both(f"{len(sides) + 1}/{ours}.", f"b4.{theirs}")
     mapping, layers, classes = _mapping(source, len(sides) + 2)
-    keys = {"model.family": "stylegan2", "model.resolution": sides[0], "model.width": source.size(f"b{sides[0]}.conv0.weight"),
-            "model.channels": source.size(f"b{sides[0]}.fromrgb.weight", 1), "model.classes": classes,
-            "model.deviation_group": group, "model.discriminator_residual": is_residual,
-            **({"model.discriminator_mapping_layers": layers} if layers else {})}
+    keys |= {"model.classes": classes, "model.deviation_group": group, "model.discriminator_residual": is_residual,
+             **({"model.discriminator_mapping_layers": layers} if layers else {})}
     return Network("D", "", keys, entries + mapping, source, notes)
 
 
@@ -103,7 +95,6 @@ LAYERS = {"synthesis/SIDE/Conv": "synthesis.b{side}.conv1", "synthesis/SIDE/Conv
           "synthesis/SIDE/Const": "synthesis.b{side}", "mapping/LabelEmbed": "mapping.embed", "SIDE/FromRGB": "b{side}.fromrgb",
           "SIDE/Conv0": "b{side}.conv0", "SIDE/Conv1_down": "b{side}.conv1", "SIDE/Skip": "b{side}.skip", "SIDE/Conv": "b{side}.conv",
           "SIDE/Dense0": "b{side}.fc", "Output": "b4.out", "LabelEmbed": "mapping.embed"}
-OPTIONS = {"nonlinearity": ["lrelu"], "mapping_nonlinearity": ["lrelu"], "resample_kernel": [FILTER]}
 NOT_NEEDED = r"lod|dlatent_avg|synthesis/noise\d+"
 
 
@@ -122,21 +113,20 @@ def _moved(values: torch.Tensor, name: str) -> torch.Tensor:
     return values[0] if values.dim() == 4 else values.t() if values.dim() == 2 else values + 1 if name.endswith("mod_bias") else values
 
 
-def of_tensorflow(part: Part) -> Part:
-    """Returns the part under the names of StyleGAN2-ADA's PyTorch code. Raises Failed for other networks of that program."""
-    options, is_generator = part.settings.get("static_kwargs", {}), part.role[:1] == "G"
-    for name, known in {**OPTIONS, "architecture": ["skip"] if is_generator else ["resnet", "orig"]}.items():
-        if name in options and options[name] not in known:
-            raise Failed(f"{part.file}: {part.role} has {name} {options[name]}; the family stylegan2 has {known[0]}", CANNOT_BE_USED)
+def of_tensorflow(source: Source) -> Source:
+    """Returns the network under the names of StyleGAN2-ADA's PyTorch code."""
+    options = source.settings.get("static_kwargs", {})
     tensors = {}
-    for name, values in _variables(part.settings).items():
+    for name, values in _variables(source.settings).items():
         layer, _, end = name.rpartition("/")
         side = next(iter(re.findall(r"(\d+)x\1(?=/)", layer)), "")
         place = LAYERS.get(layer.replace(f"{side}x{side}/", "SIDE/"), layer).format(side=side)
         place = re.sub(r"(mapping/Dense|Mapping)(\d+)", r"mapping.fc\2", place) + ".affine" * end.startswith("mod_")
         if not re.fullmatch(NOT_NEEDED, name):
             tensors[f"{place}.{end.removeprefix('mod_')}"] = _moved(values, name)
-    rate = options.get("mapping_lrmul", RATE if is_generator else 0.1)
-    settings = {f"mapping.fc{layer}": {"bias_gain": rate} for layer in range(options.get("mapping_layers", 8))}
+    mapping = {"bias_gain": options.get("mapping_lrmul", RATE if source.role[:1] == "G" else 0.1),
+               "activation": options.get("mapping_nonlinearity", "lrelu")}
+    settings = {f"mapping.fc{layer}": mapping for layer in range(options.get("mapping_layers", 8))}
     settings["b4.mbstd"] = {"group_size": options.get("mbstd_group_size", 4)}
-    return Part(part.role, tensors, settings, [], part.file)
+    settings["layers"] = {"activation": options.get("nonlinearity", "lrelu"), "resample_kernel": options.get("resample_kernel", FILTER)}
+    return Source(source.role, tensors, settings, [], source.file)

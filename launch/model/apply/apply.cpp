@@ -154,6 +154,7 @@ class Application {
     std::vector<pictures::Raster> results;
     try {
       results = changed();
+      pictures_.clear();  // leaves room for the bytes of the PNG files
     } catch (const Error& error) {
       for (const PictureFile& file : files_) {
         fail(fmt::format("{}: {}", file.from.string(), error.what()), error.code());

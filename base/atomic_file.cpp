@@ -87,12 +87,16 @@ void AtomicFile::commit() {
   if (::fsync(file_.get()) != 0) {
     fail("be synced", path_);
   }
+  put_in_place();
+  sync_directory(path_.has_parent_path() ? path_.parent_path() : std::filesystem::path("."));
+}
+
+void AtomicFile::put_in_place() {
   file_.reset();
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     fail("be put in place", path_);
   }
   committed_ = true;
-  sync_directory(path_.has_parent_path() ? path_.parent_path() : std::filesystem::path("."));
 }
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view content) {

@@ -36,6 +36,8 @@ class AtomicFile {
   /// Puts the file in place; it survives a power cut once this returns. Call once.
   /// @throws EnvironmentError
   void commit();
+  /// Same without waiting for the disk: after a power cut, the file may lack its content.
+  void put_in_place();
 
  private:
   std::filesystem::path path_;

@@ -2,8 +2,6 @@
 #include "gan/pictures/png.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <png.h>
@@ -39,15 +37,6 @@ void copy_image(const ImageBatch& images, int index, Raster& raster, int top, in
       }
     }
   }
-}
-
-png_image header_of(const Raster& raster) {
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  image.width = static_cast<png_uint_32>(raster.width);
-  image.height = static_cast<png_uint_32>(raster.height);
-  image.format = raster.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-  return image;
 }
 
 /// Draws a dot of 2 x 2 pixels with its upper left corner at (row, column), clipped to the picture.
@@ -106,7 +95,11 @@ Raster draw_scatter(std::span<const ScatterLayer> layers, float extent, int side
 }
 
 std::string encode_png(const Raster& raster) {
-  png_image image = header_of(raster);
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(raster.width);
+  image.height = static_cast<png_uint_32>(raster.height);
+  image.format = raster.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
   png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
   std::string bytes(size, '\0');
   if (png_image_write_to_memory(&image, bytes.data(), &size, 0, raster.pixels.data(), 0, nullptr) ==
@@ -119,27 +112,9 @@ std::string encode_png(const Raster& raster) {
 }
 
 void write_png(const fs::path& path, const Raster& raster) {
-  require_replaceable(path);
-  const fs::path partial = path.parent_path() / fmt::format(".{}.part", path.filename().string());
-  std::error_code failure;
-  // Row by row, because a large picture's file should not lie in memory beside it.
-  png_image image = header_of(raster);
-  std::FILE* const file = std::fopen(partial.c_str(), "wb");
-  const bool is_written =
-      file != nullptr &&
-      png_image_write_to_stdio(&image, file, 0, raster.pixels.data(), 0, nullptr) != 0;
-  if (const bool is_closed = file != nullptr && std::fclose(file) == 0; !is_written || !is_closed) {
-    fs::remove(partial, failure);
-    throw EnvironmentError(fmt::format(
-        "{}: cannot be written; is the disk full or the folder read-only?", path.string()));
-  }
-  fs::rename(partial, path, failure);
-  if (failure) {
-    std::error_code ignored;
-    fs::remove(partial, ignored);
-    throw EnvironmentError(fmt::format("{}: cannot be put in place ({}); check the folder",
-                                       path.string(), failure.message()));
-  }
+  AtomicFile file(path);
+  file.write(encode_png(raster));
+  file.put_in_place();  // a sync takes longer than most pictures
 }
 
 void write_png_grid(const fs::path& path, const ImageBatch& images, int columns) {

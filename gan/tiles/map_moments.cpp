@@ -34,13 +34,21 @@ GANGWAY_CPU_VERSIONS void add_channels(const float* pixel, std::int64_t pixels,
 }  // namespace
 
 void MapMoments::add(const at::Tensor& strip) {
+  pixels_ += strip.size(2) * strip.size(3);
+  if (!strip.is_cpu()) {
+    sums_ += strip.sum({2, 3}, /*keepdim=*/false, at::kDouble).flatten().cpu();
+    const at::Tensor norms = at::linalg_vector_norm(strip, 2, at::IntArrayRef({2, 3}),
+                                                    /*keepdim=*/false, at::kDouble);
+    squares_ += norms.square().flatten().cpu();
+    return;
+  }
   const at::Tensor rows = strip.contiguous(at::MemoryFormat::ChannelsLast);
   const std::int64_t channels = rows.size(1);
   const std::int64_t pixels = rows.size(2) * rows.size(3);
   for (std::int64_t example = 0; example < rows.size(0); ++example) {
     const float* first = rows.const_data_ptr<float>() + example * pixels * channels;
-    double* sums = sums_.data() + example * channels;
-    double* squares = squares_.data() + example * channels;
+    double* sums = sums_.mutable_data_ptr<double>() + example * channels;
+    double* squares = squares_.mutable_data_ptr<double>() + example * channels;
     at::parallel_for(0, (channels + kLanes - 1) / kLanes, 1, [&](auto begin, auto end) {
       for (std::int64_t at = begin * kLanes; at < std::min(end * kLanes, channels); at += kLanes) {
         add_channels(first + at, pixels, channels,
@@ -49,14 +57,13 @@ void MapMoments::add(const at::Tensor& strip) {
       }
     });
   }
-  pixels_ += pixels;
 }
 
 MapMoments::Scale MapMoments::scale(const at::Tensor& gain, const at::Tensor& shift,
                                     double epsilon) const {
   const std::int64_t channels = gain.numel();
-  const auto of_maps = [&](const std::vector<double>& values) {
-    return at::tensor(values, at::kDouble).reshape({-1, channels}) / static_cast<double>(pixels_);
+  const auto of_maps = [&](const at::Tensor& values) {
+    return values.to(gain.device()).reshape({-1, channels}) / static_cast<double>(pixels_);
   };
   const at::Tensor mean = of_maps(sums_);
   const at::Tensor variance = (of_maps(squares_) - mean.square()).clamp_min(0.0);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "gan/torch.hpp"
 
@@ -15,13 +14,14 @@ class MapMoments {
  public:
   /// @param maps  examples times channels
   explicit MapMoments(std::int64_t maps)
-      : sums_(static_cast<std::size_t>(maps)), squares_(static_cast<std::size_t>(maps)) {}
+      : sums_(at::zeros(maps, at::kDouble)), squares_(at::zeros(maps, at::kDouble)) {}
 
-  /// @param strip  the next rows, [N, C, rows, W], float32
+  /// @param strip  the next rows, [N, C, rows, W], float32, on any device
   void add(const at::Tensor& strip);
 
   /// Returns the factor and the offset that give each map mean 0 and variance 1, then `gain` and
-  /// `shift` [C]: two tensors [N, C, 1, 1], float32. @param epsilon  added to variances
+  /// `shift` [C]: two tensors [N, C, 1, 1], float32, on their device.
+  /// @param epsilon  added to variances
   struct Scale {
     at::Tensor factor;
     at::Tensor offset;
@@ -29,8 +29,8 @@ class MapMoments {
   [[nodiscard]] Scale scale(const at::Tensor& gain, const at::Tensor& shift, double epsilon) const;
 
  private:
-  std::vector<double> sums_;
-  std::vector<double> squares_;
+  at::Tensor sums_;  // on the CPU
+  at::Tensor squares_;
   std::int64_t pixels_ = 0;
 };
 

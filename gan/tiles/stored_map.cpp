@@ -21,19 +21,18 @@ namespace {
       folder.string(), done, std::generic_category().message(errno)));
 }
 
-at::Tensor empty_maps(std::int64_t count, std::int64_t channels, std::int64_t rows,
-                      std::int64_t width) {
-  return at::empty({count, channels, rows, width}, at::TensorOptions(at::kFloat),
+at::Tensor empty_maps(at::IntArrayRef shape, at::Device device) {
+  return at::empty(shape, at::TensorOptions(at::kFloat).device(device),
                    at::MemoryFormat::ChannelsLast);
 }
 
 }  // namespace
 
-StoredMap::StoredMap(const MapSize& size, std::int64_t channels,
+StoredMap::StoredMap(const MapSize& size, std::int64_t channels, at::Device device,
                      const std::filesystem::path& folder)
-    : size_(size), channels_(channels), folder_(folder) {
+    : size_(size), channels_(channels), device_(device), folder_(folder) {
   if (folder.empty()) {
-    memory_ = empty_maps(size.count, channels, size.height, size.width);
+    memory_ = empty_maps({size.count, channels, size.height, size.width}, device);
     return;
   }
   std::string name = (folder / ".gangway-XXXXXX").string();
@@ -65,7 +64,7 @@ void StoredMap::move_rows(Move move, const at::Tensor& rows, std::int64_t begin,
 
 void StoredMap::put(const at::Tensor& strip, std::int64_t begin) {
   if (file_) {
-    move_rows(::pwrite, strip.contiguous(at::MemoryFormat::ChannelsLast), begin, "written");
+    move_rows(::pwrite, strip.cpu().contiguous(at::MemoryFormat::ChannelsLast), begin, "written");
   } else {
     memory_.narrow(2, begin, strip.size(2)).copy_(strip);
   }
@@ -75,9 +74,10 @@ at::Tensor StoredMap::get(Rows rows) const {
   if (!file_) {
     return memory_.narrow(2, rows.begin, rows.count());
   }
-  at::Tensor strip = empty_maps(size_.count, channels_, rows.count(), size_.width);
+  const at::Tensor strip =
+      empty_maps({size_.count, channels_, rows.count(), size_.width}, at::kCPU);
   move_rows(::pread, strip, rows.begin, "read");
-  return strip;
+  return strip.to(device_);
 }
 
 }  // namespace gangway::gan

@@ -28,9 +28,11 @@ struct MapSize {
 /// Maps [N, C, H, W], float32, stored as [N, H, W, C], so that rows of an example lie together.
 class StoredMap {
  public:
+  /// @param device  of the strips, and of the map if it is in memory
   /// @param folder  if not empty, the map lies in a file there that has no name: it vanishes with
   /// this object, and with the process. @throws EnvironmentError naming the folder
-  StoredMap(const MapSize& size, std::int64_t channels, const std::filesystem::path& folder = {});
+  StoredMap(const MapSize& size, std::int64_t channels, at::Device device,
+            const std::filesystem::path& folder = {});
 
   /// Stores rows from `begin` on. @param strip  [N, C, rows, W] @throws EnvironmentError
   void put(const at::Tensor& strip, std::int64_t begin);
@@ -38,12 +40,14 @@ class StoredMap {
   [[nodiscard]] at::Tensor get(Rows rows) const;
 
  private:
-  /// Calls `move` (pread, pwrite) until it has moved each example's rows. @param rows  as stored
+  /// Calls `move` (pread, pwrite) until it has moved each example's rows.
+  /// @param rows  as stored, on the CPU
   template <typename Move>
   void move_rows(Move move, const at::Tensor& rows, std::int64_t begin, const char* done) const;
 
   MapSize size_;
   std::int64_t channels_;
+  at::Device device_;
   std::filesystem::path folder_;
   FileDescriptor file_;  // null: in memory
   at::Tensor memory_;

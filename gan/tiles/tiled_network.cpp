@@ -112,7 +112,7 @@ class TiledNetwork::Pass {
 
 at::Tensor TiledNetwork::Pass::rows_of(std::size_t tensor, Rows rows) const {
   if (tensor == network_.graph_.inputs.front()) {
-    return source_(rows);
+    return source_(rows).to(network_.device_);
   }
   return network_.is_stored_[tensor] ? maps_.at(tensor).get(rows) : made(tensor, rows);
 }
@@ -220,7 +220,7 @@ void TiledNetwork::Pass::begin(std::size_t tensor, const std::filesystem::path& 
   const std::int64_t channels = network_.graph_.tensors[tensor].shape[1];
   if (network_.is_stored_[tensor]) {
     maps_.try_emplace(tensor, MapSize{count_, plan_.heights[tensor], plan_.widths[tensor]},
-                      channels, folder);
+                      channels, network_.device_, folder);
   }
   if (network_.is_normalized_[tensor]) {
     moments_.try_emplace(tensor, count_ * channels);
@@ -236,8 +236,9 @@ void TiledNetwork::Pass::store(std::size_t tensor, std::int64_t begin, const at:
   }
 }
 
-TiledNetwork::TiledNetwork(PrimitiveGraph graph)
+TiledNetwork::TiledNetwork(PrimitiveGraph graph, at::Device device)
     : graph_(std::move(graph)),
+      device_(device),
       constants_(graph_.tensors.size()),
       makers_(graph_.tensors.size()),
       is_stored_(graph_.tensors.size()),
@@ -245,7 +246,7 @@ TiledNetwork::TiledNetwork(PrimitiveGraph graph)
   for (std::size_t index = 0; index < graph_.tensors.size(); ++index) {
     GraphTensor& tensor = graph_.tensors[index];
     if (tensor.is_constant && !tensor.values.empty()) {
-      const at::Tensor values = at::tensor(tensor.values).reshape(tensor.shape);
+      const at::Tensor values = at::tensor(tensor.values).reshape(tensor.shape).to(device);
       constants_[index] =
           values.dim() == 4 ? values.contiguous(at::MemoryFormat::ChannelsLast) : values;
       tensor.values = {};
@@ -430,7 +431,7 @@ void TiledNetwork::apply(const MapSize& size, const TileLimits& limits, const So
       const Rows rows{begin, std::min(begin + plan.rows[index], height)};
       const at::Tensor strip = pass.made(target.tensor, rows);
       if (is_output(target)) {
-        sink(rows, strip);
+        sink(rows, strip.cpu());
       } else {
         pass.store(target.tensor, rows.begin, strip);
       }

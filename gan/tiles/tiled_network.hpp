@@ -28,7 +28,8 @@ struct TileLimits {
 class TiledNetwork {
  public:
   /// @param graph  with values; a translator's, of one input and one output of equal shapes
-  explicit TiledNetwork(PrimitiveGraph graph);
+  /// @param device  computes, and has the maps that are in memory
+  explicit TiledNetwork(PrimitiveGraph graph, at::Device device = at::kCPU);
 
   /// Returns the smallest side from `side` on that the network takes and gives back: its strides
   /// divide it, and its mirrored borders are narrower.
@@ -38,9 +39,10 @@ class TiledNetwork {
   /// Returns the bytes of stored maps and of one strip of all rows.
   [[nodiscard]] std::int64_t num_bytes(const MapSize& size) const;
 
-  /// Returns rows of the input, [N, channels, rows, width]. May be called for a row several times.
+  /// Returns rows of the input, [N, channels, rows, width], on the CPU. May be called for a row
+  /// several times.
   using Source = std::function<at::Tensor(Rows)>;
-  /// Takes rows of the output, in their order.
+  /// Takes rows of the output, on the CPU, in their order.
   using Sink = std::function<void(Rows, const at::Tensor&)>;
   /// Takes the fraction that is done.
   using Progress = std::function<void(double)>;
@@ -72,6 +74,7 @@ class TiledNetwork {
   [[nodiscard]] Plan plan_for(const MapSize& size, const TileLimits& limits) const;
 
   PrimitiveGraph graph_;
+  at::Device device_;
   std::vector<at::Tensor> constants_;  // by tensor; undefined: no constant
   std::vector<std::size_t> makers_;    // by tensor: its primitive, if it has one
   std::vector<bool> is_stored_;        // by tensor; the input counts as stored

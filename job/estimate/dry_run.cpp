@@ -218,6 +218,24 @@ std::int64_t remade_activations(std::int64_t of_a_microbatch, const std::vector<
                                    static_cast<double>(parts.size()));
 }
 
+/// Returns the bytes of a teacher's maps of a micro-batch. None waits for a backward, so a layer's
+/// input and output are alive at a time; the largest level is half of all maps.
+std::int64_t teacher_bytes(const Job& spec, const PerNetwork<Architecture>& networks,
+                           const std::vector<HeldPart>& parts) {
+  ModelSpec model = spec.model;
+  model.width = spec.training.distill.teacher_width;
+  std::int64_t bytes = 0;
+  for (const NetworkId id : networks.ids()) {
+    const auto index = static_cast<std::size_t>(id);
+    if (spec.training.recipe->networks[index].is_teacher && parts[index].microbatches > 0 &&
+        python_in(networks[id]) == nullptr) {
+      bytes += (is_half_size(spec.networks[id].precision) ? kBytesPerHalf : kBytesPerNumber) *
+               feature_elements(model) * spec.images_per_microbatch();
+    }
+  }
+  return bytes;
+}
+
 /// A worker's place in the group of a network.
 struct HeldPlace {
   const NetworkGroup& group;
@@ -282,6 +300,7 @@ MemoryEstimate memory_of(const Job& spec, const PerNetwork<Architecture>& networ
             ? std::min(kept, remade_activations(memory.activations_bytes, parts, in_flight))
             : kept;
   }
+  memory.activations_bytes += teacher_bytes(spec, networks, parts);
   if (spec.training.recipe->has_pools) {
     constexpr std::int64_t kSides = 2;
     memory.pools_bytes = kBytesPerNumber * kSides * spec.training.microbatches *

@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A network with values in every layer, and its values for primitives_of(). Tests, main thread.
+// A network with values in every layer. Tests, main thread.
 #pragma once
 
-#include <stdexcept>
-#include <string>
-#include <vector>
-
-#include <fmt/format.h>
-
-#include "gan/layer_noise.hpp"
 #include "gan/network.hpp"
-#include "gan/random_tensors.hpp"
-#include "job/primitives/primitive_graph.hpp"
 #include "job/spec.hpp"
 
 namespace gangway::testing {
@@ -35,29 +26,6 @@ inline void fill(gan::Network& network, const JobSpec& job, std::int64_t images)
     // Large means would leave nothing behind a ReLU.
     running.copy_(named.name.ends_with("running_mean") ? waves * 0.01 : waves.abs() + 0.3);
   }
-}
-
-inline TensorValues values_of(gan::Network& network) {
-  return [&network](std::size_t block, const std::string& name, const Shape& shape) {
-    at::Tensor values;
-    if (name == kConstantNoise) {
-      values =
-          gan::keyed_normal(constant_noise_key(static_cast<std::int32_t>(block)), shape, at::kCPU);
-    }
-    const std::string wanted = fmt::format("{}/{}/{}", network.name(), block, name);
-    for (const auto& named : network.parameters()) {
-      values = named.name == wanted ? named.parameter->tensor : values;
-    }
-    for (const auto& named : network.statistics()) {
-      values = named.name == wanted ? named.statistic->running : values;
-    }
-    if (Shape(values.sizes().vec()) != shape) {
-      throw std::logic_error(wanted + " has another shape");
-    }
-    values = values.contiguous();
-    return std::vector<float>(values.const_data_ptr<float>(),
-                              values.const_data_ptr<float>() + values.numel());
-  };
 }
 
 }  // namespace gangway::testing

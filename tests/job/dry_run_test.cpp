@@ -158,6 +158,28 @@ TEST(DryRun, CountsTwoBytesForFeatureMapsInFewerBits) {
   EXPECT_EQ(4 * activations("{generator: bf16}"), 3 * activations("fp32"));
 }
 
+TEST(DryRun, CountsATeachersWeightsAndTheMapsOfItsForward) {
+  const auto memory = [](const std::string& key) {
+    return estimate_memory(spec_of("model: {width: 8}\ntraining: {recipe: distill}\n"
+                                   "teacher: {weights: x.safetensors}",
+                                   {key}),
+                           1);
+  };
+  const MemoryEstimate narrow = memory("model.teacher_width=16");
+  const MemoryEstimate wide = memory("model.teacher_width=32");
+  const std::int64_t per_element = 4 * 64;  // bytes, images
+  const MemoryEstimate alone = estimate_memory(spec_of("model: {width: 8}"), 1);
+  EXPECT_EQ(narrow.activations_bytes - alone.activations_bytes,
+            per_element * (32 * 32 + 2 * 16 * 16 * 16));
+  EXPECT_EQ(wide.activations_bytes - narrow.activations_bytes, per_element * 2 * 16 * 16 * 16);
+  const auto parameters = [](const char* model) {
+    const JobSpec job = spec_of(model);
+    return num_parameters(job.architectures()[job.id_of("generator")]);
+  };
+  EXPECT_EQ(wide.weights_bytes - narrow.weights_bytes,
+            4 * (parameters("model: {width: 32}") - parameters("model: {width: 16}")));
+}
+
 TEST(DryRun, CountsPoolsOfAllMicrobatches) {
   const auto pools = [](const std::string& more) {
     const std::string text =

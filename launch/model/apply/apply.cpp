@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +17,7 @@
 #include "data/archives/file_part.hpp"
 #include "data/images/image_decoder.hpp"
 #include "gan/evaluation/picture_batch.hpp"
+#include "gan/graph_values.hpp"
 #include "gan/pictures/png.hpp"
 #include "gan/tiles/tiled_network.hpp"
 #include "job/primitives/primitives.hpp"
@@ -34,24 +34,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kLargestBatch = 64;  // pictures of one size, computed together
 
 PrimitiveGraph graph_of(TrainedRun& run, NetworkId id) {
-  std::map<std::pair<std::size_t, std::string>, at::Tensor> tensors;  // by block and name
-  for (const gan::Network::NamedParameter& named : run.network.parameters()) {
-    tensors[{named.block, named.parameter->name}] = named.parameter->tensor;
-  }
-  for (const gan::Network::NamedStatistic& named : run.network.statistics()) {
-    tensors[{named.block, named.statistic->name}] = named.statistic->running;
-  }
-  PrimitiveGraph graph = primitives_of(
-      run.job.architectures()[id], run.job.settled_model(), run.network.growth(),
-      [&](std::size_t block, const std::string& name, const Shape&) {
-        const auto found = tensors.find({block, name});
-        if (found == tensors.end()) {  // constant noise, of networks that are refused below
-          return std::vector<float>{};
-        }
-        const at::Tensor values = found->second.contiguous();
-        const std::span<const float> all = gan::values_of(values);
-        return std::vector<float>(all.begin(), all.end());
-      });
+  PrimitiveGraph graph = primitives_of(run.job.architectures()[id], run.job.settled_model(),
+                                       run.network.growth(), gan::graph_values(run.network));
   const auto shape = [&](std::size_t tensor) { return graph.tensors[tensor].shape; };
   if (!takes_any_size(graph) || graph.outputs.size() != 1 ||
       shape(graph.outputs.front()) != shape(graph.inputs.front())) {
@@ -170,6 +154,7 @@ class Application {
     std::vector<pictures::Raster> results;
     try {
       results = changed();
+      pictures_.clear();  // leaves room for the bytes of the PNG files
     } catch (const Error& error) {
       for (const PictureFile& file : files_) {
         fail(fmt::format("{}: {}", file.from.string(), error.what()), error.code());
@@ -253,7 +238,8 @@ void apply(const ApplyOptions& options) {
       list_pictures(options.pictures, options.output,
                     [](const std::string& line) { fmt::print(stderr, "note   {}\n", line); });
   TrainedRun run = open_network(options.run, {.network = options.network});
-  const gan::TiledNetwork network(graph_of(run, run.job.chosen(options.network)));
+  const gan::TiledNetwork network(graph_of(run, run.job.chosen(options.network)),
+                                  options.run.device == DeviceKind::kCuda ? at::kCUDA : at::kCPU);
   std::error_code failure;
   fs::create_directories(options.output, failure);
   if (failure) {

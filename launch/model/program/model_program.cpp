@@ -58,7 +58,7 @@ void take_device(const ModelProgram& program, gangway::DeviceKind device) {
   program.prepare();
 }
 
-void add_checkpoint_choice(CLI::App& command, RunChoice& choice, int& threads) {
+void add_run_choice(CLI::App& command, RunChoice& choice, int& threads) {
   command.add_option("RUN", choice.run, "Run directory, or name of a run in --outdir")->required();
   command.add_option("--outdir", choice.outdir, "Where runs are kept")->capture_default_str();
   command.add_option("--step", choice.step,
@@ -66,10 +66,6 @@ void add_checkpoint_choice(CLI::App& command, RunChoice& choice, int& threads) {
   command.add_option("--threads", threads, "Compute threads")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
-}
-
-void add_run_choice(CLI::App& command, RunChoice& choice, int& threads) {
-  add_checkpoint_choice(command, choice, threads);
   command
       .add_option_function<std::string>(
           "--device",
@@ -259,7 +255,7 @@ void add_time(CLI::App& app, TimeOptions& options, int& threads) {
   });
 }
 
-void add_apply(CLI::App& app, ApplyOptions& options, int& threads) {
+void add_apply(CLI::App& app, ApplyOptions& options, int& threads, const ModelProgram& program) {
   CLI::App* command = app.add_subcommand(
       "apply", "Change pictures of any size by a run of pix2pix, cyclegan or style-transfer");
   command->footer(
@@ -268,7 +264,7 @@ void add_apply(CLI::App& app, ApplyOptions& options, int& threads) {
       "  gangway apply horses zebra.jpg -o horses/ --network generator_ba\n"
       "PNG, JPEG and WebP become PNG files of the same stem. Of two equal stems the second becomes "
       "stem-2.png. Each file that fails has a line, and the exit code is not 0.");
-  add_checkpoint_choice(*command, options.run, threads);
+  add_run_choice(*command, options.run, threads);
   command->add_option("PICTURES", options.pictures, "Files, and folders of them")->required();
   command->add_option("-o,--output", options.output, "Folder of the results")->required();
   command->add_option("--network", options.network,
@@ -279,6 +275,7 @@ void add_apply(CLI::App& app, ApplyOptions& options, int& threads) {
       ->capture_default_str()
       ->check(gangway::launch::kPositiveNumber);
   command->callback([&] {
+    take_device(program, options.run.device);
     at::set_num_threads(threads);
     gangway::launch::apply(options);
   });
@@ -370,7 +367,7 @@ int run(int argc, char** argv, const ModelProgram& program) {
   add_sample(app, sample, threads, program);
   add_inputs(app, inputs, threads);
   add_time(app, time, threads);
-  add_apply(app, apply, threads);
+  add_apply(app, apply, threads, program);
   add_train_features(app, train_features);
   add_export(app, export_options);
   add_networks(app, networks);

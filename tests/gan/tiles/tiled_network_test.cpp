@@ -10,6 +10,7 @@
 
 #include "base/errors.hpp"
 #include "gan/blocks/build_networks.hpp"
+#include "gan/graph_values.hpp"
 #include "job/file/parse.hpp"
 #include "job/primitives/primitives.hpp"
 #include "tests/gan/network_values.hpp"
@@ -40,7 +41,7 @@ struct Both {
   PrimitiveGraph graph_of() {
     testing::fill(whole, job, /*images=*/0);
     return primitives_of(job.architectures()[job.shown_network()], job.settled_model(),
-                         whole.growth(), testing::values_of(whole));
+                         whole.growth(), graph_values(whole));
   }
 
   at::Tensor picture(std::int64_t count, std::int64_t height, std::int64_t width) {

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "gan/blocks/build_networks.hpp"
+#include "gan/graph_values.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/file/parse.hpp"
 #include "tests/gan/network_values.hpp"
@@ -149,7 +150,7 @@ TEST_P(Primitives, ComputeWhatTheNetworksDo) {
     testing::fill(networks[id], job, kImages);
     const PrimitiveGraph graph =
         primitives_of(architectures[id], job.settled_model(), networks[id].growth(),
-                      testing::values_of(networks[id]));
+                      gan::graph_values(networks[id]));
     for (const std::int64_t examples : {1, 3, 8}) {
       gan::NamedTensors in{
           {"labels", at::arange(examples).remainder(std::max(1, job.model.classes))}};

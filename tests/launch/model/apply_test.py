@@ -19,7 +19,7 @@ from PIL import Image
 GANGWAY = str(Path(os.environ["GANGWAY_BIN"]) / "gangway")
 SAMPLE = sys.argv[1]
 SHARE = Path(__file__).resolve().parents[3] / "share"
-USAGE = 2
+USAGE, ENVIRONMENT = 2, 6
 JOBS = {
     "unet": "model: {family: unet, width: 4, channels: 3}\ntraining: {recipe: pix2pix}\ndata: {source: 'pairs:PAIRS'}\n",
     "cyclegan": "model: {family: cyclegan, width: 4, blocks: 2, channels: 3}\ntraining: {recipe: cyclegan}\n"
@@ -142,6 +142,13 @@ class Apply(unittest.TestCase):
         _, errors = self.apply("unet", self.folder / "in", out=self.folder / "in", code=USAGE)
         self.assertIn("in/a.png: is a given picture, and a result would replace it; choose another -o", errors)
         self.assertEqual((self.folder / "in/a.png").read_bytes(), before)
+
+    @unittest.skipIf(os.path.isdir("/proc/driver/nvidia/gpus"), "there is a GPU")
+    def test_refuses_a_device_that_is_not_there(self):
+        photo(40, 40).save(self.folder / "a.png")
+        said, errors = self.apply("unet", self.folder / "a.png", "--device", "cuda", code=ENVIRONMENT)
+        self.assertEqual((said, errors.count("\n"), self.out.exists()), ("", 1, False), errors)
+        self.assertIn("gangway: --device cuda: NVIDIA's driver shows no GPU", errors)
 
     def test_takes_generators_of_pictures_alone(self):
         photo(40, 40).save(self.folder / "a.png")

@@ -68,15 +68,12 @@ at::Tensor LayerBlock::map(const at::Tensor& x, const ForwardContext& context) c
                                                                     : Owned::kConvolutions);
   const std::optional<at::Tensor> bias =
       bias_ != nullptr ? std::optional(bias_->tensor) : std::nullopt;
-  switch (spec().kind) {
-    case LayerKind::kLinear:
-      return at::linear(x, weight_->tensor, bias);
-    case LayerKind::kConvolution:
-      return at::conv2d(x, weight_->tensor, bias, spec().stride, spec().padding);
-    case LayerKind::kTransposedConvolution:
-      return at::conv_transpose2d(x, weight_->tensor, bias, spec().stride, spec().padding);
+  if (spec().kind == LayerKind::kLinear) {
+    return at::linear(x, weight_->tensor, bias);
   }
-  return {};
+  return spec().kind == LayerKind::kConvolution
+             ? at::conv2d(x, weight_->tensor, bias, spec().stride, spec().padding)
+             : at::conv_transpose2d(x, weight_->tensor, bias, spec().stride, spec().padding);
 }
 
 std::optional<at::Tensor> LayerBlock::apply_fused(const at::Tensor& x,

@@ -128,6 +128,50 @@ TEST(TiledNetwork, PadsSidesToWhatTheStridesDivide) {
   EXPECT_EQ(unet.tiled.padded_side(1), 32);
 }
 
+TEST(TiledNetwork, MirrorsRowsThatItsStripDoesNotReach) {
+  // Where a kernel is smaller than 2 padding + 1, as in no family, a border mirrors further rows.
+  const std::vector<float> taps{1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const TiledNetwork tiled(
+      {.tensors = {{.name = "image", .shape = {1, 1, 8, 8}},
+                   {.shape = {1, 1, 12, 12}},
+                   {.shape = {1, 1, 3, 3}, .is_constant = true, .values = taps},
+                   {.shape = {1, 1, 10, 10}},
+                   {.shape = {1}, .is_constant = true, .values = {1}},
+                   {.shape = {1}, .is_constant = true, .values = {0}},
+                   {.shape = {1, 1, 10, 10}},
+                   {.shape = {1, 1, 8, 8}}},
+       .primitives = {{.operation = Operation::kReflection,
+                       .inputs = {0},
+                       .output = 1,
+                       .window = {.padding = 2}},
+                      {.operation = Operation::kConvolution,
+                       .inputs = {1, 2},
+                       .output = 3,
+                       .window = {.kernel = 3}},
+                      {.operation = Operation::kInstanceNorm,
+                       .inputs = {3, 4, 5},
+                       .output = 6,
+                       .number = 1e-5},
+                      {.operation = Operation::kConvolution,
+                       .inputs = {6, 2},
+                       .output = 7,
+                       .window = {.kernel = 3}}},
+       .inputs = {0},
+       .outputs = {7}});
+  const at::Tensor picture = keyed_normal({.seed = 5}, {1, 1, 8, 8}, at::kCPU);
+  const auto in_strips_of = [&](std::int64_t rows) {
+    at::Tensor result = at::empty_like(picture);
+    tiled.apply(
+        {1, 8, 8}, {.scratch = {}, .rows = rows},
+        [&](Rows one) { return picture.narrow(2, one.begin, one.count()); },
+        [&](Rows one, const at::Tensor& made) {
+          result.narrow(2, one.begin, one.count()).copy_(made);
+        });
+    return result;
+  };
+  EXPECT_LE(difference(in_strips_of(1), in_strips_of(10)), 1e-4F);
+}
+
 TEST(TiledNetwork, NamesTheMemoryThatAWidePictureNeeds) {
   Both both(kJohnson);
   const at::Tensor picture = both.picture(1, 8, 4000);

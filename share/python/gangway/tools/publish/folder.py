@@ -14,8 +14,8 @@ from gangway.tools.recorded import said_by
 FORMAT = 1  # of config.json
 CONFIG, JOB, WEIGHTS, ONNX, PICTURES = "config.json", "job.yaml", "model.safetensors", "generator.onnx", "samples.png"
 CHECKPOINT = "checkpoints/step-{:09}"
-# A Python class, as job/keys/python_call.cpp reads it: nets.py:Net, or package.module:Net.
-CLASS = re.compile(r"\.py(:|$)|^(/.*/|[^:]*/|)[A-Za-z_]\w*(\.[A-Za-z_]\w*)+:[A-Za-z_][\w.]*$")
+# A Python class, as job/keys/python_call.cpp reads it: nets.py:Net, or package.module:Net; or a map written as text.
+CLASS = re.compile(r"\.py(:|$)|^\s*\{|^python:|^(/.*/|[^:]*/|)[A-Za-z_]\w*(\.[A-Za-z_]\w*)+:[A-Za-z_][\w.]*$")
 
 
 def sha256_of(file: Path) -> str:
@@ -30,8 +30,8 @@ def own_code(job: dict, before: str = "") -> str:
         if isinstance(value, dict) and "python" not in value:
             found = own_code(value, f"{key}.")
         else:
-            is_library = key == "model.library" and value not in (None, "none")
-            found = key if is_library or isinstance(value, dict) or CLASS.search(str(value)) else ""
+            is_code = key in ("model.library", "training.step") and value not in (None, "none")
+            found = key if is_code or isinstance(value, dict) or CLASS.search(str(value)) else ""
         if found:
             return found
     return ""

@@ -26,7 +26,7 @@ class Turn:
     rate: float                         # images a second, all workers
     link_bytes: float | None = None     # sent by the last host a step, by the switch
     worker_bytes: float | None = None   # sent by each worker a step, as Gangway counts its payload
-    exposed_seconds: float | None = None  # a step: compute waits for communication
+    parts: dict | None = None           # of several workers: by part of a step (docs/tuning.md), each worker's seconds a step
 
 
 class PytorchRow:
@@ -119,11 +119,10 @@ class GangwayRow:
     def turn(self, runs, link_bytes):
         first, *counted = runs[0]
         num_steps = counted[-1]["step"] - first["step"]
-        waited = sum(tick["exposed_percent"] / 100 * tick["seconds_tick"] for tick in counted)
         sent = sum(tick["sent_mib_per_step"] * MEBIBYTE * (tick["step"] - before["step"])
                    for before, tick in zip(runs[0], counted))
         return Turn(self.rate, link_bytes, worker_bytes=sent / num_steps / (self.options.workers // len(self.runs)),
-                    exposed_seconds=waited / num_steps)
+                    parts=counted[-1].get("parts_by_rank"))
 
     def train(self, seconds):
         """Starts new runs at once, waits for them, and returns the ticks of each."""

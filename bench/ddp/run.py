@@ -36,6 +36,7 @@ from places import OneHost, PlayedCluster, enter_cluster
 from rows import GangwayRow, PytorchRow, Run
 
 ROOT = Path(__file__).resolve().parents[2]
+MAX_PARTS = 6  # of a step
 MAX_BUSY = 0.10  # share of all cores that other processes may use
 ALONE = "gangway alone"
 OWN = ROOT / "bench/ddp/own.py"
@@ -145,7 +146,7 @@ def print_table(turns, num_loaded, options):
 
 
 def print_bounds(turns, goodput, options):
-    """Prints how near each of Gangway's rows comes to the slower of compute and wire."""
+    """Prints how near each of Gangway's rows comes to the slower of compute and wire, and where its steps go."""
     print(f"{options.hosts} hosts, links of {options.rate}: {goodput * 8e-6:.0f} Mbit/s of TCP payload each way at once; "
           "MB a step: what the last host sent, counted at the switch, headers and a run's ends included")
     alone = turns.get(ALONE, [])
@@ -154,10 +155,17 @@ def print_bounds(turns, goodput, options):
         computes = [options.batch / turn.rate for turn in alone]
         bounds = [max(both) for both in zip(computes, wires)]
         reached = [bound * turn.rate / options.batch for bound, turn in zip(bounds, turns[name])]
-        hidden = [1 - turn.exposed_seconds / wire for turn, wire in zip(turns[name], wires)]
         print(f"{name}: compute {1000 * statistics.median(computes):.0f} ms a step, wire {1000 * statistics.median(wires):.0f} ms "
               f"({turns[name][-1].worker_bytes / 1e6:.1f} MB a worker): at most {options.batch / statistics.median(bounds):.1f} "
-              f"images/s; reached {spread(reached)} of it; hidden {spread(hidden)} of the wire's time")
+              f"images/s; reached {spread(reached)} of it")
+        print_parts(turns[name][-1].parts)
+
+
+def print_parts(parts):
+    """Prints the largest parts of each worker's steps, in milliseconds."""
+    for worker in range(len(next(iter(parts.values())))):
+        largest = sorted(((seconds[worker], part) for part, seconds in parts.items()), reverse=True)[:MAX_PARTS]
+        print(f"    worker {worker + 1}: " + ", ".join(f"{part} {1000 * seconds:.0f}" for seconds, part in largest) + " ms a step")
 
 
 def parse_options():

@@ -11,9 +11,15 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "job/primitives/costs.hpp"
+#include "job/primitives/primitives.hpp"
 
 namespace gangway {
 namespace {
+
+/// Multiply-adds in the time in which one value is read or written: 60 and 2 thousand million a
+/// second (one core of a Xeon).
+constexpr double kProductsPerValue = 32.0;
 
 std::vector<BlockRange> ranges_between(const std::vector<int>& ends) {
   std::vector<BlockRange> ranges;
@@ -37,6 +43,10 @@ std::vector<BlockRange> chunks_at(const std::string& name, const std::vector<int
   std::vector<int> ends = cuts;
   ends.push_back(num_blocks);
   return ranges_between(ends);
+}
+
+bool is_users_code(const BlockSpec& block) {
+  return std::holds_alternative<LibrarySpec>(block) || std::holds_alternative<PythonSpec>(block);
 }
 
 std::vector<BlockPorts> ports_in(const Architecture& network) {
@@ -81,20 +91,26 @@ std::vector<int> balanced_ends(const std::vector<double>& costs, int runs) {
   return ends;
 }
 
-std::vector<double> guessed_costs(const Architecture& network) {
+std::vector<double> guessed_costs(const Architecture& network, const ModelSpec& model, int images) {
+  const bool is_known = std::ranges::none_of(network.blocks, is_users_code);
+  const PrimitiveGraph graph =
+      is_known ? primitives_of(network, model, /*growth=*/1.0) : PrimitiveGraph();
   std::vector<double> costs;
-  for (const BlockSpec& block : network.blocks) {
+  for (std::size_t block = 0; block < network.blocks.size(); ++block) {
     double weights = 0.0;
     for (const ParameterSpec& parameter :
-         std::visit([](const auto& spec) { return parameters_of(spec); }, block)) {
+         std::visit([](const auto& spec) { return parameters_of(spec); }, network.blocks[block])) {
       weights += static_cast<double>(std::accumulate(parameter.shape.begin(), parameter.shape.end(),
                                                      std::int64_t{1}, std::multiplies<>()));
     }
-    costs.push_back(weights);
+    const double moved = weights / images + 2.0 * static_cast<double>(values_made(graph, block));
+    costs.push_back(static_cast<double>(multiply_adds(graph, block)) + kProductsPerValue * moved);
   }
-  const double all = std::max(1.0, std::accumulate(costs.begin(), costs.end(), 0.0));
-  for (double& cost : costs) {
-    cost = cost / all + 1.0 / static_cast<double>(costs.size());
+  if (!is_known) {
+    const double all = std::max(1.0, std::accumulate(costs.begin(), costs.end(), 0.0));
+    for (double& cost : costs) {
+      cost = cost / all + 1.0 / static_cast<double>(costs.size());
+    }
   }
   return costs;
 }
@@ -112,11 +128,13 @@ PerNetwork<std::vector<BlockRange>> chunks_of(const Job& job, const LayoutChoice
     const auto& cuts = choice.networks[network].cuts;
     const Architecture& architecture = architectures[network];
     const auto num_blocks = static_cast<int>(architecture.blocks.size());
-    if (cuts) {
-      chunks.add(chunks_at(job.networks[network].name, *cuts, num_blocks));
+    if (cuts || num_blocks == 1) {
+      chunks.add(
+          chunks_at(job.networks[network].name, cuts.value_or(std::vector<int>()), num_blocks));
     } else {
-      chunks.add(ranges_between(
-          balanced_ends(guessed_costs(architecture), std::min(choice.stages, num_blocks))));
+      chunks.add(ranges_between(balanced_ends(
+          guessed_costs(architecture, job.settled_model(), job.images_per_microbatch()),
+          std::min(choice.stages, num_blocks))));
     }
   }
   return chunks;

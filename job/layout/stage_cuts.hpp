@@ -15,9 +15,11 @@ namespace gangway {
 /// @pre 1 <= runs <= costs
 [[nodiscard]] std::vector<int> balanced_ends(const std::vector<double>& costs, int runs);
 
-/// Guesses each block's share of its network's cost: half is its share of the weights, for memory;
-/// half is its share of the blocks, for time not yet measured.
-[[nodiscard]] std::vector<double> guessed_costs(const Architecture& network);
+/// Guesses the time of each block, in multiply-adds for one example of a micro-batch: its products
+/// and the values that it moves to and from memory. Of a network with blocks in the user's code:
+/// each block's share of the weights and of the blocks. @param images  of a micro-batch
+[[nodiscard]] std::vector<double> guessed_costs(const Architecture& network, const ModelSpec& model,
+                                                int images);
 
 /// Returns, by network, its chunks in order; a whole network has one.
 /// @throws ConfigError, one line with the remedy, if a network has no such block

@@ -68,6 +68,15 @@ std::int64_t multiply_adds(const PrimitiveGraph& graph, std::optional<std::size_
   return count;
 }
 
+std::int64_t values_made(const PrimitiveGraph& graph, std::size_t block) {
+  std::int64_t count = 0;
+  for (const Primitive& primitive : graph.primitives) {
+    const GraphTensor& made = graph.tensors[primitive.output];
+    count += primitive.block == block && !made.is_constant ? num_elements(made.shape) : 0;
+  }
+  return count;
+}
+
 std::optional<ReceptiveField> receptive_field(const PrimitiveGraph& graph) {
   if (!takes_any_size(graph)) {
     return std::nullopt;

@@ -14,6 +14,9 @@ namespace gangway {
 [[nodiscard]] std::int64_t multiply_adds(const PrimitiveGraph& graph,
                                          std::optional<std::size_t> block = std::nullopt);
 
+/// Returns the values that the block's primitives make for one example, without constants.
+[[nodiscard]] std::int64_t values_made(const PrimitiveGraph& graph, std::size_t block);
+
 /// The pixels of the input that one output pixel depends on, beside statistics of whole maps.
 struct ReceptiveField {
   double before = 0.0;  ///< input pixels left of (above) the output pixel's own place

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,15 +15,40 @@
 
 namespace gangway::launch {
 
-std::filesystem::path session_folder() {
-  std::filesystem::path parent = "/tmp";
+namespace {
+
+std::filesystem::path temporary_folder() {
+  std::filesystem::path folder = "/tmp";
   for (const char* variable : {"TMP", "TEMP", "TMPDIR"}) {  // the last set variable wins
     if (const char* value = std::getenv(variable); value != nullptr && *value != '\0') {
-      parent = value;
+      folder = value;
     }
   }
+  return folder;
+}
+
+std::string short_host_name() {
   const std::string host = host_name();
-  return parent / fmt::format("ompi.{}.{}", host.substr(0, host.find('.')), ::geteuid());
+  return host.substr(0, host.find('.'));
+}
+
+}  // namespace
+
+std::filesystem::path session_folder() {
+  return temporary_folder() / fmt::format("ompi.{}.{}", short_host_name(), ::geteuid());
+}
+
+void remove_session_of(pid_t launcher) {
+  const std::filesystem::path parent = temporary_folder();
+  std::error_code ignored;
+  for (const std::filesystem::path& folder :
+       {session_folder() / fmt::format("pid.{}", launcher),  // 4.1.4
+        parent /
+            fmt::format("prterun.{}.{}.{}", short_host_name(), launcher, ::geteuid()),  // 5.0.7
+        parent / fmt::format("ompi.{}", launcher)}) {                                   // 5.0.11
+    std::filesystem::remove_all(folder, ignored);
+  }
+  (void)::rmdir(session_folder().c_str());  // fails if another job has files in it
 }
 
 HeldSessionFolder::HeldSessionFolder(std::filesystem::path folder) : folder_(std::move(folder)) {

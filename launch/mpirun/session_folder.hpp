@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Holds TMPDIR/ompi.HOST.UID, the parent of the files of one user's Open MPI launchers. If two
 // launchers create it at once, one ends with "File exists" (Open MPI 4.1.4); the last launcher
-// removes it. Called by `gangway run` before mpirun; any thread.
+// removes it. Called by `gangway run` around mpirun; any thread.
 #pragma once
 
 #include <filesystem>
+
+#include <sys/types.h>
 
 namespace gangway::launch {
 
@@ -24,5 +26,8 @@ class HeldSessionFolder {
   std::filesystem::path folder_;
   std::filesystem::path held_;  ///< entry in it: launchers remove only an empty folder
 };
+
+/// Removes the files of a launcher that ended, which a killed one leaves. Ignores failures.
+void remove_session_of(pid_t launcher);
 
 }  // namespace gangway::launch

@@ -280,6 +280,7 @@ class Supervisor {
     for (const std::uint32_t number : numbers_) {
       (void)remove_message_segments(number);  // left by a killed mpirun
     }
+    remove_session_of(child_);
     const Supervision::Finished finished = supervision_.finish(recorded_end(), child_status_);
     say(finished.word);
     record(finished.end.exit_code);

@@ -2,7 +2,9 @@
 #include "launch/mpirun/session_folder.hpp"
 
 #include <cstdlib>
+#include <fstream>
 #include <optional>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,15 +35,26 @@ TEST(HeldSessionFolder, IsThereUntilItsLastHolderEnds) {
 
 TEST(HeldSessionFolder, IsTheOneThatMpirunMakes) {
   const testing::ScratchFolder parent;
+  const fs::path temporary = parent.path() / "tmp";
+  const fs::path said = parent.path() / "said";
+  fs::create_directory(temporary);
   const char* before = std::getenv("TMPDIR");
-  ::setenv("TMPDIR", parent.path().c_str(), /*overwrite=*/1);
+  ::setenv("TMPDIR", temporary.c_str(), /*overwrite=*/1);
   let_root_use_mpirun();
-  const ChildOutput output =
-      output_of_child({"mpirun", "-n", "1", "--oversubscribe", "sh", "-c", "ls -d \"$TMPDIR\"/*"});
-  EXPECT_THAT(output.text,
-              ::testing::AnyOf(session_folder().string() + "\n",
-                               ::testing::MatchesRegex(".*/prterun\\.[^/]+\\.[0-9]+\\.[0-9]+\n")))
+  (void)output_of_child({"mpirun", "-n", "1", "--oversubscribe", "sh", "-c",
+                         R"(ls -d "$TMPDIR"/* >"$0"; echo $PPID >>"$0"; kill -9 $PPID)",
+                         said.string()});
+  std::ifstream lines(said);
+  std::string folder;
+  pid_t launcher = 0;
+  ASSERT_TRUE(lines >> folder >> launcher);
+  EXPECT_THAT(folder,
+              ::testing::AnyOf(session_folder().string(),
+                               ::testing::MatchesRegex(".*/prterun\\.[^/]+\\.[0-9]+\\.[0-9]+")))
       << "Open MPI 5 makes one for each launcher";
+  EXPECT_FALSE(fs::is_empty(temporary)) << "a killed launcher leaves its files";
+  remove_session_of(launcher);
+  EXPECT_TRUE(fs::is_empty(temporary));
   before != nullptr ? ::setenv("TMPDIR", before, 1) : ::unsetenv("TMPDIR");
 }
 

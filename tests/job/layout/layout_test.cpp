@@ -7,11 +7,17 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
+#include "job/families/families.hpp"
+#include "job/models/recipes.hpp"
 
 namespace gangway {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Gt;
+using ::testing::SizeIs;
 
 JobSpec job_with(const std::vector<int>& generator, const std::vector<int>& discriminator) {
   JobSpec job;
@@ -143,6 +149,44 @@ TEST(NetworkGroups, RefuseCutsThatCannotBe) {
     network.cuts = std::vector<int>();
   }
   EXPECT_THAT(refusal(whole, 2), ::testing::HasSubstr("no network has two blocks or more"));
+}
+
+TEST(NetworkGroups, OfCutNetworksShareTheProducts) {
+  const JobSpec job = staged_job(2);  // dcgan: half of its products are those of its third block
+  const auto groups = resolve_layout(job, 2);
+  EXPECT_EQ(groups[job.id_of("generator")].chunks.front().end, 2);
+  EXPECT_EQ(groups[job.id_of("discriminator")].chunks.front().end, 2);
+}
+
+TEST(GuessedCosts, AreThoseOfEveryRecipesNetworks) {
+  int num_guessed = 0;
+  for (const Recipe& recipe : recipes()) {
+    for (const ModelFamily& family : families()) {
+      const std::string keys =
+          fmt::format("model.family={} training.recipe={}", family.name, recipe.name);
+      JobSpec job = JobSpec::of(recipe);
+      job.model.family = &family;
+      if (family.makes_images()) {
+        job.model.resolution = family.resolutions.front();
+      }
+      PerNetwork<Architecture> networks;
+      try {
+        networks = job.architectures();
+      } catch (const InvariantError&) {
+        continue;  // the family has no such network
+      }
+      for (const Architecture& network : networks) {
+        if (network.blocks.size() == 1) {
+          continue;  // cannot be cut
+        }
+        EXPECT_THAT(guessed_costs(network, job.settled_model(), 4),
+                    AllOf(SizeIs(network.blocks.size()), Each(Gt(0.0))))
+            << recipe.name << " of " << family.name;
+        ++num_guessed;
+      }
+    }
+  }
+  EXPECT_GT(num_guessed, 60);
 }
 
 TEST(BalancedEnds, MakeTheDearestRunCheapest) {

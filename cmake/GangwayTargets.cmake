@@ -84,7 +84,10 @@ function(gangway_build_cheaply target)
   if(GANGWAY_WITH_TORCH)
     gangway_links(${target} gangway::torch sees_torch)
   endif()
-  gangway_links(${target} GTest::gtest sees_gtest)
+  set(sees_gtest FALSE)
+  if(GANGWAY_WITH_TESTS)
+    gangway_links(${target} GTest::gtest sees_gtest)
+  endif()
   if(sees_torch AND NOT sees_gtest)
     gangway_optimise_little(${target} -O1)
   else()
@@ -124,10 +127,14 @@ set(GANGWAY_USUAL_HEADERS
   <vector> <fmt/format.h>)
 if(NOT GANGWAY_SANITIZE)
   gangway_precompiled(gangway_headers HEADERS ${GANGWAY_USUAL_HEADERS} LINKS fmt::fmt)
-  gangway_precompiled(gangway_headers_of_tests HEADERS ${GANGWAY_USUAL_HEADERS} <gmock/gmock.h> <gtest/gtest.h>
-    LINKS fmt::fmt GTest::gtest GTest::gmock)
   if(GANGWAY_WITH_TORCH)
     gangway_precompiled(gangway_headers_of_torch HEADERS "${PROJECT_SOURCE_DIR}/gan/torch.hpp" LINKS fmt::fmt gangway::torch)
+  endif()
+  if(GANGWAY_WITH_TESTS)
+    gangway_precompiled(gangway_headers_of_tests HEADERS ${GANGWAY_USUAL_HEADERS} <gmock/gmock.h> <gtest/gtest.h>
+      LINKS fmt::fmt GTest::gtest GTest::gmock)
+  endif()
+  if(GANGWAY_WITH_TORCH AND GANGWAY_WITH_TESTS)
     gangway_precompiled(gangway_headers_of_torch_tests
       HEADERS "${PROJECT_SOURCE_DIR}/gan/torch.hpp" ${GANGWAY_USUAL_HEADERS} <gmock/gmock.h> <gtest/gtest.h>
       LINKS fmt::fmt GTest::gtest GTest::gmock gangway::torch)

@@ -2,7 +2,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # Sourced by launch/setup and launch/build: prints an aligned line a step, one line at a failure.
 #
-# The caller sets `program` (first column) and `log` (file that takes all output of the steps).
+# The caller sets `program` (first column) and `log` (file that takes all output of the steps). With announces=no nothing says
+# what is going on: another program updates the terminal's last line.
 
 exit_internal=1     # our code does not build
 exit_environment=6  # the machine lacks something (base/errors.hpp, ExitCode::kEnvironment)
@@ -22,7 +23,7 @@ step_line() {
 
 # step_announce NAME WHAT: on a terminal, what is going on now; the step's line replaces it.
 step_announce() {
-  if [ -t 1 ]; then
+  if [ -t 1 ] && [ "${announces:-yes}" = yes ]; then
     printf '\r\033[K%-8s%-22s%-44s' "$program" "$1" "$2 ..."
   fi
 }

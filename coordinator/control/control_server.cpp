@@ -294,11 +294,14 @@ ControlServer::ControlServer(const ControlSettings& settings, ControlHandlers ha
   place.certificate =
       settings.certificate.empty() ? "" : std::filesystem::absolute(settings.certificate).string();
   const bool is_socket = settings.address == "auto";
-  constexpr std::size_t kNameDigits = 16;
-  place.address = is_socket ? fmt::format("unix:{}/{}.sock",
-                                          control_folder(settings.runtime_directory).string(),
-                                          new_secret().substr(0, kNameDigits))
-                            : settings.address;
+  place.address = settings.address;
+  if (is_socket) {
+    constexpr std::size_t kNameDigits = 16;
+    const auto folder = control_folder(settings.runtime_directory);
+    remove_dead_sockets(folder);
+    place.address =
+        fmt::format("unix:{}/{}.sock", folder.string(), new_secret().substr(0, kNameDigits));
+  }
   grpc::ServerBuilder builder;
   limit(builder);
   int port = 0;

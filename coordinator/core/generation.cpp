@@ -36,7 +36,8 @@ Generation::Generation(GenerationSettings settings, TimePoint start)
       ticks_(settings_.ticks),
       watch_(settings_.num_workers, 0, settings_.progress_floor),
       began_at_(start),
-      last_clock_(start) {}
+      last_clock_(start),
+      told_{.of_start = start} {}
 
 Generation::Reply Generation::take(Rank rank, const messages::Hello& hello) {
   if (auto fault = membership_.join(rank, hello)) {
@@ -58,7 +59,11 @@ Effects Generation::take(Rank rank, const messages::Inventory& inventory) {
 Effects Generation::take(Rank rank, const messages::Loading& loading, TimePoint now) {
   membership_.loads(now);
   const auto line = resume_protocol_.loading(worker_of(rank), loading, now);
-  return line ? Effects{Say{*line}} : Effects{};
+  if (!line) {
+    return {};
+  }
+  told_.of_start = now;
+  return {Say{*line}};
 }
 
 Effects Generation::take(Rank rank, const messages::Unloadable& unloadable) {

@@ -92,7 +92,8 @@ class Generation {
   /// Extends all deadlines if the coordinator itself did not run for a second or more.
   void forgive_own_stall(TimePoint now);
   [[nodiscard]] std::optional<Fault> find_fault(TimePoint now);
-  /// Notes slow workers and slow disks, and sends Patience to workers that wait for a lease.
+  /// Notes slow workers, slow disks and a slow start, and sends Patience to workers that wait for a
+  /// lease.
   [[nodiscard]] Effects look_after(TimePoint now);
 
   /// Fills in the facts of the start. @param trouble_step  first step that is void, if any
@@ -124,8 +125,11 @@ class Generation {
   [[nodiscard]] std::optional<Fault> check_progress(TimePoint now) const;
   /// Fails if all workers left and the manifest of the last checkpoint hangs.
   [[nodiscard]] std::optional<Fault> check_last_manifest(TimePoint now);
-  /// Prints a note about slow workers, once for each step. Slow workers are never killed.
+  /// Prints a note about workers that hold up others, once for each step. Slow workers are never
+  /// killed.
   [[nodiscard]] Effects name_late_workers(TimePoint now);
+  /// Prints every few seconds what the start waits for, until its first tick.
+  [[nodiscard]] Effects tell_of_start(TimePoint now);
   /// Sends Patience to workers that wait for a lease, because a score may take longer than their
   /// limit: its checkpoint must be on the disk first, after any earlier scores.
   [[nodiscard]] Effects comfort_waiting_workers(TimePoint now);
@@ -138,6 +142,11 @@ class Generation {
   [[nodiscard]] bool saves_before(std::int64_t step) const;
   [[nodiscard]] std::vector<WorkerStatus> worker_statuses() const;
 
+  /// The last of its lines.
+  struct Told {
+    TimePoint of_start;
+    std::int64_t late_step = -1;
+  };
   struct NewestReady {
     messages::Ready message;
     Rank rank{};  ///< its sender
@@ -161,8 +170,8 @@ class Generation {
   std::optional<TimePoint> all_left_;      ///< since only the last manifest is missing
   std::string save_error_;                 ///< not empty: the newest save failed
   NewestReady ready_;
-  std::int64_t last_late_step_ = -1;  ///< the last late step that was reported
-  bool has_begun_ = false;            ///< the first lease is granted
+  Told told_;
+  bool has_begun_ = false;  ///< the first lease is granted
 };
 
 }  // namespace gangway::coordinator

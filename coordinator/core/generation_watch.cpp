@@ -16,6 +16,8 @@ namespace {
 // The clock ticks every few milliseconds. During a longer gap (a slow disk, a stopped process) the
 // coordinator reads nothing: the workers' silence does not count.
 constexpr std::chrono::milliseconds kOwnStall{1000};
+// Longest silence on the terminal before the first tick.
+constexpr std::chrono::seconds kTellOfStart{10};
 
 std::string state_text(WorkerState state) {
   switch (state) {
@@ -62,6 +64,7 @@ std::optional<Fault> Generation::find_fault(TimePoint now) {
 Effects Generation::look_after(TimePoint now) {
   Effects effects = name_late_workers(now);
   append(effects, comfort_waiting_workers(now));
+  append(effects, tell_of_start(now));
   if (auto line = ledger_.overdue(now, watch_.slowest_done(), settings_.save_alarm)) {
     effects.emplace_back(Say{std::move(*line)});
   }
@@ -85,6 +88,28 @@ Effects Generation::comfort_waiting_workers(TimePoint now) {
     }
   }
   return {std::move(patience)};
+}
+
+Effects Generation::tell_of_start(TimePoint now) {
+  const bool is_held = has_begun_ && leases_.is_held();  // paused, or waits for a score
+  if (is_held || !ticks_.last_means().empty() || now - told_.of_start < kTellOfStart) {
+    return {};
+  }
+  told_.of_start = now;
+  std::string what;
+  if (const std::int64_t done = ticks_.steps_done(); done > point_.step) {
+    const std::int64_t tick_steps = std::max<std::int64_t>(1, settings_.ticks.tick_steps);
+    const std::int64_t end =
+        std::min((point_.step / tick_steps + 1) * tick_steps, settings_.leases.total_steps);
+    what = fmt::format("the first tick: {} of {} steps", done - point_.step, end - point_.step);
+  } else {
+    const auto& members = membership_.members();
+    const JobPhase phase = has_begun_ ? JobPhase::kTraining : JobPhase::kStarting;
+    what = fmt::format(
+        "{}: {} of {} workers ready", wait_before_first_step(phase, worker_statuses()),
+        std::ranges::count(members, WorkerState::kReady, &Member::state), members.size());
+  }
+  return {Say{fmt::format("wait   for {} after {:.0f} s", what, seconds(now - began_at_))}};
 }
 
 std::optional<std::chrono::duration<double>> Generation::until_end() const {
@@ -129,21 +154,29 @@ Effects Generation::name_late_workers(TimePoint now) {
   const double usual = ticks_.median_step_seconds();
   const auto late =
       watch_.find(now, watch_.notable(usual), [this](Rank rank) { return time_beyond(rank); });
-  if (!late || late->step <= last_late_step_) {
+  if (!late || late->step <= told_.late_step) {
     return {};
   }
-  last_late_step_ = late->step;
   std::vector<std::string> names;
+  std::size_t num_ready = 0;
   for (const Member& member : membership_.members()) {
+    num_ready += member.state == WorkerState::kReady ? 1 : 0;
     if (member.state == WorkerState::kReady && !waits(member, now)) {
       names.push_back(membership_.describe(member.rank));
     }
   }
-  return {Say{fmt::format("note   no step since step {} for {:.1f} s, {:.2f} s is usual: {}",
-                          late->step, late->seconds, usual,
-                          names.empty()
-                              ? "all workers wait for messages of one another"
-                              : fmt::format("the others wait for {}", fmt::join(names, ", ")))}};
+  if (names.size() == num_ready) {
+    return {};  // all compute, on busy cores perhaps: no worker holds up the others
+  }
+  told_.late_step = late->step;
+  return {Say{fmt::format(
+      "note   no step since step {} for {:.1f} s, {:.2f} s is usual: {}", late->step, late->seconds,
+      usual,
+      names.empty()
+          ? "all workers wait for messages of one another; see if their hosts or the network are "
+            "busy (top, gangway doctor)"
+          : fmt::format("the others wait for {}; see what else uses its cores or disk (top)",
+                        fmt::join(names, ", ")))}};
 }
 
 std::optional<Fault> Generation::check_progress(TimePoint now) const {

@@ -34,8 +34,8 @@ std::string wait_before_first_step(JobPhase phase, const std::vector<WorkerStatu
   if (phase != JobPhase::kStarting) {
     return {};
   }
-  for (const auto& [state, what] :
-       {std::pair("expected", "to start"), std::pair("joined", "to load its state")}) {
+  for (const auto& [state, what] : {std::pair("expected", "to start"),
+                                    std::pair("joined", "to load networks, data and state")}) {
     std::vector<Rank> late;
     for (const WorkerStatus& worker : workers) {
       if (worker.state == state) {

@@ -356,7 +356,7 @@ void require_workers(const JobSpec& spec, int workers) {
 
 std::string describe_dry_run(const JobSpec& spec, int workers, const std::string& memory) {
   require_workers(spec, workers);
-  std::string text = to_yaml(spec);
+  std::string text = chosen_yaml(spec);
   text += fmt::format("\nPlacement: {} worker{}, {} micro-batch{} of {} image{}\n", workers,
                       workers == 1 ? "" : "s", spec.training.microbatches,
                       spec.training.microbatches == 1 ? "" : "es", spec.images_per_microbatch(),

@@ -28,8 +28,8 @@ namespace gangway {
 /// workers equals a fixed layout.data, and a GPU can add up the workers' sums.
 void require_workers(const JobSpec& spec, int workers);
 
-/// Returns the text of `--dry-run`: resolved job, placement table, steps, parameters, memory per
-/// worker.
+/// Returns the text of `--dry-run`: chosen keys of the job, placement table, steps, parameters,
+/// memory per worker.
 /// @param memory  title and rows that replace the estimate; empty: estimated
 /// @throws ConfigError as require_workers.
 [[nodiscard]] std::string describe_dry_run(const JobSpec& spec, int workers,

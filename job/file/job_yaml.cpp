@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Implements to_yaml and changed_keys of job/file/parse.hpp.
+// Implements to_yaml, chosen_yaml and changed_keys of job/file/parse.hpp.
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,13 +23,12 @@ std::vector<std::string> parts_of(const std::string& path) {
   return parts;
 }
 
-}  // namespace
-
-std::string to_yaml(const JobSpec& spec) {
-  std::string yaml = "# The resolved job: every key that applies. It runs again as it is.\n";
+/// Returns the keys that apply and that `is_printed` accepts, as YAML.
+std::string yaml_of(const JobSpec& spec, const std::function<bool(const Key&)>& is_printed) {
+  std::string yaml;
   std::vector<std::string> open;  // the maps that contain the last line
   for (const Key& key : key_table(*spec.training.recipe)) {
-    if (key.is_variant || !key.applies(spec)) {
+    if (key.is_variant || !key.applies(spec) || !is_printed(key)) {
       continue;
     }
     const std::vector<std::string> parts = parts_of(key.path);
@@ -44,6 +44,28 @@ std::string to_yaml(const JobSpec& spec) {
     yaml += std::string(2 * depth, ' ') + parts.back() + ": " + key.get(spec) + "\n";
   }
   return yaml;
+}
+
+}  // namespace
+
+std::string to_yaml(const JobSpec& spec) {
+  return "# The resolved job: every key that applies. It runs again as it is.\n" +
+         yaml_of(spec, [](const Key&) { return true; });
+}
+
+std::string chosen_yaml(const JobSpec& spec) {
+  const JobSpec usual = JobSpec::of(*spec.training.recipe);
+  const auto is_of_other_optimizer = [&](const Key& key) {
+    return key.path.find(".optimizer.") != std::string::npos && !key.applies(usual);
+  };
+  return "# The job's keys that are not at their defaults (gangway job prints all). It runs again "
+         "as "
+         "it is.\n" +
+         yaml_of(spec, [&](const Key& key) {
+           return key.path == kRecipeKey || key.path == "model.family" ||
+                  is_of_other_optimizer(key) ||
+                  key.get(spec) != default_of(key, *spec.training.recipe);
+         });
 }
 
 JobSpec with_keys_of(JobSpec job, const JobSpec& typed, const std::set<std::string>& keys) {

@@ -60,6 +60,10 @@ using FillIn = std::function<std::vector<std::string>(const OpenKeys& open)>;
 /// JobSpec.
 [[nodiscard]] std::string to_yaml(const JobSpec& spec);
 
+/// Returns the keys that differ from their defaults, or whose defaults depend on other keys, as
+/// YAML. The text parses back to an equal JobSpec.
+[[nodiscard]] std::string chosen_yaml(const JobSpec& spec);
+
 /// Returns `job` with the values of `keys` from `typed`. @pre both have one recipe
 [[nodiscard]] JobSpec with_keys_of(JobSpec job, const JobSpec& typed,
                                    const std::set<std::string>& keys);

@@ -80,6 +80,12 @@ void require_style_picture(const JobSpec& spec) {
   }
 }
 
+void require_source(const JobSpec& spec) {
+  if (!spec.data.module.is_python()) {
+    (void)data::open_dataset(spec.data, spec.model, spec.training.seed);
+  }
+}
+
 DataFacts require_data(const JobSpec& spec, const Environment& environment,
                        const std::function<void(const std::string&)>& say) {
   data::ContentsCheck check{.index_folder = data::index_folder_of(environment),

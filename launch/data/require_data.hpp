@@ -21,6 +21,10 @@ namespace gangway::launch {
 /// run's copy. Jobs without a style picture pass. @throws ConfigError naming key and file
 void require_style_picture(const JobSpec& spec);
 
+/// Opens the data without reading all files, to refuse a missing or empty place at once. Jobs with
+/// examples in Python pass. @throws ConfigError as require_data
+void require_source(const JobSpec& spec);
+
 /// Facts about usable data, for the user.
 struct DataFacts {
   std::string what;                ///< "images:photos, 200 examples, 2 labels"

@@ -31,11 +31,14 @@ std::string complaint_in(const std::string& text) {
 
 }  // namespace
 
-void inspect_own_networks(JobSpec& job) {
+bool has_own_networks(const JobSpec& job) {
   const auto is_own = [](const NetworkSpec& network) { return !network.module.file.empty(); };
+  return std::ranges::any_of(job.networks, is_own) || !job.model.library.file.empty();
+}
+
+void inspect_own_networks(JobSpec& job) {
   const std::filesystem::path program = program_folder() / "gangway-model";
-  const bool has_any = std::ranges::any_of(job.networks, is_own) || !job.model.library.file.empty();
-  if (!has_any || !std::filesystem::exists(program)) {
+  if (!has_own_networks(job) || !std::filesystem::exists(program)) {
     return;
   }
   const TemporaryFolder folder;

@@ -240,13 +240,17 @@ Prepared prepare(const RunOptions& asked, const Environment& environment) {
   place_on_hosts(job, prepared.read.named_hosts, hosts_of(prepared.where));
   say(prepared.where.found);
   require_workers(job, prepared.where.workers);
+  const bool has_data_here = prepared.where.hosts.empty();  // this host may lack that of others
+  if (has_data_here && has_own_networks(job)) {
+    require_source(job);  // Python takes most of a minute to try the networks
+  }
   inspect_own_networks(job);
   prepared.device = facts_of_device(job.numerics.device);
   if (prepared.where.hosts.empty()) {
     fit_memory(asked, environment, prepared);
   }
   require_style_picture(job);
-  if (prepared.where.hosts.empty()) {  // other hosts may have other data, and this host none
+  if (has_data_here) {
     DataFacts facts = require_data(job, environment, say);
     std::ranges::for_each(facts.notes, [](const std::string& note) { say("note   " + note); });
     prepared.data = std::move(facts.what);

@@ -45,7 +45,8 @@ void add_run_command(CLI::App& app, CommandLine& line) {
       ->take_last();
   run->add_flag(
       "--dry-run", options->dry_run,
-      "Open the data, print the resolved job, the placement and the memory needed, and end");
+      "Open the data, print the keys that are not at their defaults, the placement and the memory "
+      "needed, and end");
   run->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
   add_resume(*run, options->resume);
   run->add_option("--hostfile", options->hostfile, "Hosts, as 'node-a slots=8', for Open MPI");

@@ -2,6 +2,7 @@
 #include "run/control/control_file.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <system_error>
 #include <utility>
@@ -9,7 +10,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/atomic_file.hpp"
@@ -89,6 +92,29 @@ fs::path control_folder(const std::string& runtime_directory, const fs::path& te
         "{}: is not a folder of this user alone (0700): remove it, or set XDG_RUNTIME_DIR", usual));
   }
   return other;
+}
+
+void remove_dead_sockets(const fs::path& folder) {
+  constexpr std::chrono::minutes kSurelyListens{1};
+  std::error_code failure;
+  for (auto entry = fs::directory_iterator(folder, failure);
+       !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
+    const std::string path = entry->path().string();
+    std::error_code gone;  // another start may remove it at the same time
+    const auto age = fs::file_time_type::clock::now() - entry->last_write_time(gone);
+    if (gone || age < kSurelyListens || !entry->is_socket(gone) ||
+        path.size() > kLongestSocketPath) {
+      continue;
+    }
+    sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+    path.copy(address.sun_path, kLongestSocketPath);
+    const FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (socket &&
+        ::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 &&
+        errno == ECONNREFUSED) {
+      (void)::unlink(path.c_str());
+    }
+  }
 }
 
 void write_control(const fs::path& run, const ControlPlace& place, const ControlTokens& tokens) {

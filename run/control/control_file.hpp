@@ -45,6 +45,10 @@ struct ControlTokens {
 [[nodiscard]] std::filesystem::path control_folder(const std::string& runtime_directory,
                                                    const std::filesystem::path& temporary = "/tmp");
 
+/// Removes the sockets of killed coordinators in a folder of control_folder(): those older than a
+/// minute that refuse a connection. A younger socket's coordinator may be about to listen.
+void remove_dead_sockets(const std::filesystem::path& folder);
+
 /// Writes the tokens, then control.json. @throws EnvironmentError
 void write_control(const std::filesystem::path& run, const ControlPlace& place,
                    const ControlTokens& tokens);

@@ -2,6 +2,7 @@
 // What a run stores about steering: its events, addresses and tokens (run/control/).
 #include "run/control/steering_file.hpp"
 
+#include <chrono>
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -133,6 +134,29 @@ TEST(ControlFolder, IsAnotherWhereSomebodyWasFasterWithTheUsualName) {
   EXPECT_TRUE(other.string().starts_with(usual + "-"));
   EXPECT_EQ(fs::status(other).permissions(), fs::perms::owner_all);
   EXPECT_EQ(control_folder("", folder.path()), other) << "no more of them at the next start";
+}
+
+TEST(ControlFolder, LosesTheSocketsOfKilledCoordinatorsAlone) {
+  const ScratchFolder folder;
+  const auto bound = [&](const char* name, bool listens, std::chrono::seconds age) {
+    const std::string path = (folder.path() / name).string();
+    sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+    EXPECT_EQ(::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_TRUE(!listens || ::listen(socket.get(), 1) == 0);
+    fs::last_write_time(path, fs::file_time_type::clock::now() - age);
+    return socket;
+  };
+  const FileDescriptor live = bound("live.sock", true, std::chrono::hours(2));
+  const FileDescriptor dead = bound("dead.sock", false, std::chrono::hours(2));
+  const FileDescriptor starting = bound("starting.sock", false, std::chrono::seconds(1));
+  folder.write("old.txt", "not a socket");
+  remove_dead_sockets(folder.path());
+  EXPECT_TRUE(fs::exists(folder.path() / "live.sock"));
+  EXPECT_FALSE(fs::exists(folder.path() / "dead.sock"));
+  EXPECT_TRUE(fs::exists(folder.path() / "starting.sock"));
+  EXPECT_TRUE(fs::exists(folder.path() / "old.txt"));
 }
 
 }  // namespace

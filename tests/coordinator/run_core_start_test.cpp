@@ -54,6 +54,34 @@ TEST_F(RunCoreStart, SendsTheBeginningToAllAndCountsFromIt) {
   EXPECT_EQ(seen<GrantLease>().front().lease.begin, 0);
 }
 
+TEST_F(RunCoreStart, SaysEveryTenSecondsWhatTheFirstTickWaitsFor) {
+  RunCoreSettings slow = settings();
+  slow.limits.start = seconds(100);
+  core_ = RunCore(std::move(slow), TimePoint{});
+  const auto line_after = [this](seconds later) {
+    all_.clear();
+    wait(later);
+    const auto lines = seen<Say>();
+    return lines.empty() ? "" : lines.back().line;
+  };
+  hello(1);
+  EXPECT_EQ(line_after(seconds(9)), "");
+  EXPECT_EQ(line_after(seconds(1)), "wait   for rank 2 to start: 0 of 2 workers ready after 10 s");
+  hello(2);
+  for (const int rank : {1, 2}) {
+    keep(core_.on_lifeline_opened(Rank(rank), now_));
+    inventory(rank);
+  }
+  keep(core_.begin_with({}));
+  ready(1);
+  ready(2);
+  EXPECT_EQ(line_after(seconds(10)), "wait   for the first step: 2 of 2 workers ready after 20 s");
+  step_to(0, 3);
+  EXPECT_EQ(line_after(seconds(10)), "wait   for the first tick: 3 of 10 steps after 30 s");
+  step_to(3, 10);
+  EXPECT_EQ(line_after(seconds(30)), "");
+}
+
 TEST_F(RunCoreStart, EndsWhereAWorkerComputesOtherBitsThanTheOthers) {
   for (const int rank : {1, 2}) {
     hello(rank);

@@ -45,6 +45,20 @@ TEST_F(RunCoreTest, NamesForWhomTheOthersWaitAfterThreeStepsOfTheUsual) {
   EXPECT_THAT(lines_after(std::chrono::milliseconds(5000)), SizeIs(1));  // only one line
 }
 
+TEST_F(RunCoreTest, SaysNothingOfALateStepWhereAllWorkersCompute) {
+  begin();
+  step_to(0, 3);
+  stall(milliseconds(0));
+  const auto lines_with = [this](Pulse of_second) {
+    core_.on_heartbeat(Rank(1), Pulse::kWorks, now_);
+    core_.on_heartbeat(Rank(2), of_second, now_);
+    clock(milliseconds(3000));
+    return seen<Say>().size();
+  };
+  EXPECT_EQ(lines_with(Pulse::kWorks), 0U);
+  EXPECT_EQ(lines_with(Pulse::kWaits), 1U);
+}
+
 TEST_F(RunCoreTest, WelcomesWithTheEpochAndGrantsOnceAllAreReady) {
   hello(1);
   ASSERT_EQ(seen<SendMessage>().size(), 1U);

@@ -55,7 +55,7 @@ class Devices(Trainings):
         out = self.said(*words, **self.driver("Tesla T4", 15095, 7))
         self.assertIn("numerics.precision auto: generator fp32, discriminator fp32 (Tesla T4 does not multiply bf16)\n"
                       "numerics.memory_format auto: contiguous (Tesla T4 is faster with it in fp32)\n", out)
-        self.assertIn("  nccl_ctas: auto\n", out)
+        self.assertNotIn("nccl_ctas", out)
 
     def test_a_gpu_that_is_too_small_gets_another_layout_by_itself_and_micro_batches_where_asked(self):
         words = [*DCGAN, "numerics.device=cuda"]
@@ -64,7 +64,7 @@ class Devices(Trainings):
         self.assertRegex(out, r"warn  the job needs an estimated [\d.]+ GiB of the 2.44 GiB of the GPU: no bit changes with "
                               r"numerics.cuda_graph=off \([\d.]+ GiB, 1 worker\)\n")
         self.assertIn("  cuda_graph: off\n", out)
-        self.assertIn("  microbatches: 2\n", out)
+        self.assertNotIn("  microbatches: ", out)
         given = [*words, "numerics.cuda_graph=on", "-n", 1]
         self.assertIn("no layout of it needs less: --fit finds", self.said(*given, "--dry-run", **small))
         out = self.said(*given, "--dry-run", "--fit", **small)
@@ -75,7 +75,7 @@ class Devices(Trainings):
         small = self.groups(1024)
         out = self.said(*DCGAN, "-n", 1, "--dry-run", **small)
         self.assertRegex(out, "of the 1.00 GiB of the control group.*: --fit finds micro-batches that fit")
-        self.assertIn("  microbatches: 2\n", out)
+        self.assertNotIn("  microbatches: ", out)
         out = self.said(*DCGAN, "-n", 1, "--dry-run", "--fit", **small)
         self.assertIn("ANOTHER JOB, with other numbers than with 2 micro-batches, is training.microbatches=4 ", out)
 

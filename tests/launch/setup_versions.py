@@ -15,7 +15,7 @@ DEFAULT = re.search(r"^default_torch=(.+)$", (ROOT / "launch/setup").read_text()
 OTHER = "2.13"  # the default is the oldest or the newest
 PYTHON = '#!/bin/sh\necho "$*" >>"$0.asked"\ncase $* in *install*) [ ! -e "$0.fails" ] ;; esac\n'
 DF = "#!/bin/sh\necho\necho disk 99999999 0 99999999\n"
-DPKG_QUERY = '#!/bin/sh\nprintf "installed %s\\n" "$@"\n'
+DPKG_QUERY = '#!/bin/sh\necho "$*" >"$0.asked"\nprintf "installed %s\\n" "$@"\n'
 
 
 class SetupVersions(unittest.TestCase):
@@ -56,6 +56,13 @@ class SetupVersions(unittest.TestCase):
         self.assertEqual(self.setup("--torch", DEFAULT, "training").returncode, 0)
         self.assertIn("installed already", self.setup("training").stdout)
         self.assertEqual(self.installed(), [default])
+
+    def test_packages_of_tests_come_with_everything_alone(self):
+        for words, comes in (("training",), False), (("packages",), False), (("missing",), True), ((), True):
+            self.assertEqual(self.setup(*words).returncode, 0)
+            asked = (self.checkout / "tools/dpkg-query.asked").read_text().split()
+            self.assertIn("libspdlog-dev", asked)
+            self.assertEqual(["libgtest-dev" in asked, "strace" in asked], [comes, comes], words)
 
     def test_a_set_up_that_failed_keeps_the_version(self):
         fails = self.checkout / ".venv/bin/python.fails"

@@ -98,6 +98,14 @@ class WrongData(unittest.TestCase):
                 ("idx:nowhere", "nowhere: does not exist", "check the path in data.source")):
             self.refuse(f"data.source={source}", says=says)
 
+    def test_data_are_refused_before_networks_in_python_are_tried(self):
+        tried = self.folder / "tried"
+        (self.folder / "nets.py").write_text(f"open({str(tried)!r}, 'w')\nclass Generator:\n    pass\n")
+        for source, *says in (("images:nowhere", "check the path in data.source"), ("images:words", "holds no .png"),
+                              ("images:photos.zip", "ZIP")):
+            self.refuse(f"data.source={source}", "model.generator=nets.py:Generator", "model.channels=3", says=says)
+        self.assertFalse(tried.exists())
+
     def test_pictures_that_do_not_fit_the_job_end_in_one_line(self):
         two_sides = ("model.family=unet", "training.recipe=pix2pix")
         for words, *says in (

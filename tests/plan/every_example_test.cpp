@@ -165,6 +165,14 @@ void expect_command_is_a_job(const Search& search, const PlanInput& input, JobSo
   expect_job(sources, candidate);
 }
 
+TEST(EveryExample, RunsAgainFromTheKeysThatADryRunPrints) {
+  for (const Example& example : examples()) {
+    const JobSpec job = load_job(example.sources).spec;
+    const std::string yaml = chosen_yaml(job);
+    EXPECT_EQ(parse_job(yaml, example.sources.file.string()), job) << example.text << "\n" << yaml;
+  }
+}
+
 TEST(EveryExample, IsPlannedOnEveryClusterAndWhatItSaysToRunIsAJob) {
   const std::vector<fs::path> clusters = files_in("examples/clusters");
   ASSERT_GE(clusters.size(), 3U);

@@ -58,7 +58,8 @@ TEST(WaitBeforeFirstStep, NamesWhoIsLastInTheOrderOfAStart) {
   std::vector<WorkerStatus> workers(2);
   workers[0] = {.rank = Rank(1), .state = "ready"};
   workers[1] = {.rank = Rank(2), .state = "joined"};
-  EXPECT_EQ(wait_before_first_step(JobPhase::kStarting, workers), "rank 2 to load its state");
+  EXPECT_EQ(wait_before_first_step(JobPhase::kStarting, workers),
+            "rank 2 to load networks, data and state");
   workers[0].state = "expected";
   EXPECT_EQ(wait_before_first_step(JobPhase::kStarting, workers), "rank 1 to start");
   workers[0].state = workers[1].state = "ready";

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -35,6 +36,8 @@ TEST(JobYaml, ParsesBackToAnEqualJobWhateverItHolds) {
       {"model.family=infogan", "model.width=32", "training.loss=hinge"},
       {"model.family=mlp", "data.source=toy:grid25", "training.loss=wasserstein",
        "training.gradient_penalty=0"},
+      {"generator.optimizer.sgd={}", "discriminator.optimizer.adamw={}"},
+      {"training.recipe=vae", "model.family=mlp", "data.source=toy:ring8"},
       {"model.resolution=64", "model.channels=3", "model.classes=7",
        "data.source=images:/a b/it's.zip", "data.mirror=true"},
       {"training.loss=relativistic", "training.r1.gamma=0.1", "training.r1.interval=16",
@@ -58,7 +61,17 @@ TEST(JobYaml, ParsesBackToAnEqualJobWhateverItHolds) {
     const ResolvedJob job = load_job(testing::sources_of("", overrides));
     EXPECT_EQ(parse_job(job.yaml, "job.yaml"), job.spec) << job.yaml;
     EXPECT_EQ(to_yaml(parse_job(job.yaml, "job.yaml")), job.yaml);
+    EXPECT_EQ(parse_job(chosen_yaml(job.spec), "job.yaml"), job.spec) << chosen_yaml(job.spec);
   }
+}
+
+TEST(JobYaml, PrintsChosenKeysAloneOnRequest) {
+  const std::string yaml =
+      chosen_yaml(spec_of("training: {kimg: 7}\ngenerator: {optimizer: {sgd: {}}}"));
+  EXPECT_NE(yaml.find("\n  kimg: 7\n"), std::string::npos) << yaml;
+  EXPECT_NE(yaml.find("\n  optimizer:\n    sgd:\n"), std::string::npos) << yaml;
+  EXPECT_EQ(yaml.find("  batch:"), std::string::npos) << yaml;
+  EXPECT_LT(std::ranges::count(yaml, '\n'), 20) << yaml;
 }
 
 TEST(JobYaml, KeepsEveryBitOfEveryNumber) {

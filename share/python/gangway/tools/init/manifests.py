@@ -177,7 +177,7 @@ def kubernetes(it: Manifest) -> str:
 
 
 def container(it: Manifest) -> str:
-    build = f"{PROGRAMS} gangway-worker-cuda gangway-model-cuda gangway-bench-nccl" if it.has_gpus else f"--without cuda {PROGRAMS}"
+    build = f"{PROGRAMS} gangway-worker-cuda gangway-model-cuda gangway-bench-nccl" if it.has_gpus else f"--without cuda,tests {PROGRAMS}"
     return filled("container", NAME=it.name, FILE=it.file, COMMAND=it.made_by, IMAGE=it.image, BUILD=build,
                   DEVICE="GPUs" if it.has_gpus else "CPUs", SETUP="everything" if it.has_gpus else "training")
 

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from unittest import mock
 
 import numpy
+import torch
 from safetensors.numpy import save_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -212,6 +213,13 @@ class Gate(unittest.TestCase):
         self.assertEqual(quantize.layers_of(graph), ["up", "conv"])
         graph.node = [node(name, "MatMul") for name in "abc"]
         self.assertEqual(quantize.layers_of(graph), ["b"])
+
+
+class Doubling(unittest.TestCase):
+    def test_convolutions_are_those_by_rows_and_columns_of_a_parity(self):
+        x, weight = torch.randn(2, 5, 3, 6, dtype=torch.double), torch.randn(5, 3, 4, 4, dtype=torch.double)
+        maps = torch.conv2d(x, torch.from_numpy(quantize.of_parities(weight.numpy())), padding=1)
+        torch.testing.assert_close(torch.pixel_shuffle(maps, 2), torch.conv_transpose2d(x, weight, stride=2, padding=1))
 
 
 class CommandLines(unittest.TestCase):

@@ -40,8 +40,8 @@ def layers_of(graph) -> list[str]:
 
 
 def of_parities(weight: numpy.ndarray) -> numpy.ndarray:
-    """Returns a doubling transposed convolution's weight [in, out, 4, 4] as that of a convolution [4 out, in, 3, 3], whose maps are
-    the pixels of even and odd rows and columns."""
+    """Returns the weight of a transposed convolution that doubles sides, [in, out, 4, 4], as a convolution's [4 out, in, 3, 3].
+    Four of its maps are a result's pixels by even and odd rows and columns."""
     inputs, outputs = weight.shape[:2]
     parts = numpy.zeros((outputs, 2, 2, inputs, 3, 3), weight.dtype)
     for row, column in itertools.product(TAPS, TAPS):

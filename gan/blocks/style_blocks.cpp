@@ -110,6 +110,9 @@ at::Tensor StyleLayer::convolved(const at::Tensor& x, const at::Tensor& weight) 
 
 at::Tensor StyleLayer::noise(const at::Tensor& like, const ForwardContext& context) const {
   const bool is_training = context.mode == Mode::kTraining;
+  if (!is_training && stored_noise_ != nullptr) {
+    return stored_noise_->running.reshape({1, 1, spec().side, spec().side}).to(like.scalar_type());
+  }
   const at::Tensor drawn =
       keyed_normal(is_training ? with_draw(context.key, RandomDraw::kLayerNoise)
                                : constant_noise_key(context.key.block),

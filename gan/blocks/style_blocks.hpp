@@ -55,6 +55,7 @@ class StyleLayer final : public SpecBlock<StyleLayerSpec, EqualizedBlock> {
   Parameter* weight_ = parameter("weight");
   Parameter* bias_ = parameter("bias");
   Parameter* noise_strength_ = parameter("noise_strength");
+  Statistic* stored_noise_ = statistic(kStoredNoise);  // null: the noise is keyed
 };
 
 class StylePicture final : public SpecBlock<StylePictureSpec, EqualizedBlock> {

@@ -35,10 +35,13 @@ StoredMap::StoredMap(const MapSize& size, std::int64_t channels, at::Device devi
     memory_ = empty_maps({size.count, channels, size.height, size.width}, device);
     return;
   }
+  file_.reset(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
   std::string name = (folder / ".gangway-XXXXXX").string();
-  file_.reset(::mkostemp(name.data(), O_CLOEXEC));
-  if (!file_ || ::unlink(name.c_str()) != 0) {
-    fail(folder, "made");
+  if (!file_) {  // NFS, for example, has no such files
+    file_.reset(::mkostemp(name.data(), O_CLOEXEC));
+    if (!file_ || ::unlink(name.c_str()) != 0) {
+      fail(folder, "made");
+    }
   }
 }
 

@@ -12,6 +12,7 @@
 #include "base/errors.hpp"
 #include "base/units.hpp"
 #include "gan/tiles/map_moments.hpp"
+#include "job/primitives/constant_folding.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -20,23 +21,6 @@ namespace {
 constexpr std::int64_t kStripBytes = std::int64_t{64} << 20;
 /// Rows around a strip that its convolutions see, at most.
 constexpr std::int64_t kBorderRows = 8;
-
-/// Returns the side of a primitive's output, by that of its maps; 0 if it does not take them.
-std::int64_t side_after(const Primitive& primitive, std::int64_t side) {
-  const Window& w = primitive.window;
-  switch (primitive.operation) {
-    case Operation::kConvolution:
-      return side + 2 * w.padding < w.kernel ? 0 : (side + 2 * w.padding - w.kernel) / w.stride + 1;
-    case Operation::kTransposedConvolution:
-      return (side - 1) * w.stride - 2 * w.padding + w.kernel + w.output_padding;
-    case Operation::kRepetition:
-      return side * w.stride;
-    case Operation::kReflection:
-      return side > w.padding ? side + 2 * w.padding : 0;
-    default:
-      return side;
-  }
-}
 
 /// Divides and rounds up. @pre divisor > 0
 std::int64_t quotient_up(std::int64_t number, std::int64_t divisor) {
@@ -101,6 +85,10 @@ class TiledNetwork::Pass {
   [[nodiscard]] at::Tensor of_elements(const Primitive& primitive, Rows rows) const;
   [[nodiscard]] at::Tensor convolved(const Primitive& primitive, const at::Tensor& x,
                                      Rows rows) const;
+  [[nodiscard]] std::optional<at::Tensor> bias_of(const Primitive& primitive) const {
+    return primitive.inputs.size() > 2 ? std::optional(network_.constants_[primitive.inputs[2]])
+                                       : std::nullopt;
+  }
 
   const TiledNetwork& network_;
   const Plan& plan_;
@@ -149,9 +137,7 @@ at::Tensor TiledNetwork::Pass::convolved(const Primitive& primitive, const at::T
   const Window& w = primitive.window;
   const std::int64_t height = plan_.heights[primitive.inputs.front()];
   const at::Tensor& weight = network_.constants_[primitive.inputs[1]];
-  const std::optional<at::Tensor> bias =
-      primitive.inputs.size() > 2 ? std::optional(network_.constants_[primitive.inputs[2]])
-                                  : std::nullopt;
+  const std::optional<at::Tensor> bias = bias_of(primitive);
   if (rows.count() == plan_.heights[primitive.output]) {
     return at::conv2d(x, weight, bias, w.stride, w.padding, /*dilation=*/1, w.groups);
   }
@@ -177,14 +163,11 @@ at::Tensor TiledNetwork::Pass::of_maps(const Primitive& primitive, Rows rows) co
   switch (primitive.operation) {
     case Operation::kConvolution:
       return convolved(primitive, x, rows);
-    case Operation::kTransposedConvolution: {
-      const std::optional<at::Tensor> bias =
-          primitive.inputs.size() > 2 ? std::optional(network_.constants_[primitive.inputs[2]])
-                                      : std::nullopt;
-      return cut(at::conv_transpose2d(x, network_.constants_[primitive.inputs[1]], bias, w.stride,
-                                      {0, w.padding}, {0, w.output_padding}, w.groups),
-                 before.begin * w.stride - w.padding);
-    }
+    case Operation::kTransposedConvolution:
+      return cut(
+          at::conv_transpose2d(x, network_.constants_[primitive.inputs[1]], bias_of(primitive),
+                               w.stride, {0, w.padding}, {0, w.output_padding}, w.groups),
+          before.begin * w.stride - w.padding);
     case Operation::kRepetition:
       return cut(at::upsample_nearest2d(x, {x.size(2) * w.stride, x.size(3) * w.stride}),
                  before.begin * w.stride);
@@ -328,7 +311,7 @@ std::vector<std::int64_t> TiledNetwork::sides_of(std::int64_t side) const {
         return {};
       }
     }
-    sides[primitive.output] = side_after(primitive, first);
+    sides[primitive.output] = primitives::side_after(primitive, first);
     if (sides[primitive.output] < 1) {
       return {};
     }

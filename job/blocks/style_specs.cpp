@@ -83,6 +83,9 @@ BlockTensors tensors_of(const StyleLayerSpec& spec) {
   add_factors(tensors.parameters, spec.features, spec.in);
   add_map(tensors.parameters, {.in = spec.in, .out = spec.out, .kernel = 3});
   tensors.parameters.push_back({.name = "noise_strength", .shape = {1}, .initial = Initial::kZero});
+  if (spec.stores_noise) {
+    tensors.statistics = {{.name = kStoredNoise, .features = spec.side * spec.side}};
+  }
   return tensors;
 }
 

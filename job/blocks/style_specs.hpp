@@ -17,6 +17,8 @@ inline constexpr const char* kStyles = "styles";
 /// Statistic of the mapping block: the moving mean of the lengths in path length regularisation
 /// (Karras et al., 2020, section 3.2).
 inline constexpr const char* kPathLength = "path_length";
+/// Statistic of a layer that stores its constant noise, row by row. Training leaves it as it is.
+inline constexpr const char* kStoredNoise = "noise";
 /// Weight of the newest lengths in that mean (the authors' code).
 inline constexpr double kPathLengthMomentum = 0.01;
 
@@ -52,6 +54,7 @@ struct StyleLayerSpec {
   std::int64_t index = 0;     ///< of its style among "styles"
   std::int64_t side = 4;      ///< pixels a side of its output
   bool doubles = false;       ///< whether it doubles the side
+  bool stores_noise = false;  ///< whether evaluation takes kStoredNoise
 };
 [[nodiscard]] BlockTensors tensors_of(const StyleLayerSpec& spec);
 

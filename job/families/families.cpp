@@ -160,7 +160,7 @@ const std::vector<ModelFamily>& families() {
        .resolutions = {32, 64, 128, 256, 512, 1024},
        .normalizes_by_default = false,
        .keys = {"model.mapping_layers", "model.discriminator_mapping_layers", "model.style_mixing",
-                "model.deviation_group", "model.discriminator_residual",
+                "model.deviation_group", "model.discriminator_residual", "model.stored_noise",
                 "model.half_precision_sizes", "training.path_length.weight",
                 "training.path_length.interval", "training.orthogonal_weight"},
        .equalizes = true,

@@ -55,7 +55,8 @@ StyleLayerSpec layer_of(const ModelSpec& model, std::int64_t side, std::int64_t 
           .features = model.latent,
           .index = index,
           .side = side,
-          .doubles = doubles};
+          .doubles = doubles,
+          .stores_noise = model.stores_noise};
 }
 
 }  // namespace

@@ -74,6 +74,9 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
   add_taken(real_key("model.style_mixing", "", &ModelSpec::style_mixing, kZeroToOne,
                      "Share of generated training examples that take the style of a second noise "
                      "vector from a random layer on ({})"));
+  add_taken(choice_key("model.stored_noise", &ModelSpec::stores_noise,
+                       "Whether the noise that layers add in evaluation is in the checkpoint, as "
+                       "`gangway import` reads it, in place of keyed noise ({})"));
   keys.push_back(
       for_style(later(whole_key("model.levels", "", &ModelSpec::levels, {1, 64},
                                 "Feature maps of the feature network that are compared; johnson "

@@ -49,8 +49,10 @@ struct ModelSpec {
   /// Layers of the discriminator's mapping; 0: as many as `mapping_layers`.
   int discriminator_mapping_layers = 0;
   double style_mixing = 0.9;  ///< share of training examples with two styles
-  int deviation_group = 4;    ///< examples whose deviation a discriminator sees as one group
-  bool is_residual = true;    ///< whether StyleGAN2's discriminator has residual blocks
+  /// Whether the constant noise of StyleGAN2's layers is in the checkpoint; else it is keyed.
+  bool stores_noise = false;
+  int deviation_group = 4;  ///< examples whose deviation a discriminator sees as one group
+  bool is_residual = true;  ///< whether StyleGAN2's discriminator has residual blocks
   /// Side, in pixels, of the largest maps with the most channels, if a family halves the channels
   /// above.
   int widest_side = 32;

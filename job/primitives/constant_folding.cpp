@@ -90,42 +90,17 @@ std::vector<float> sums(const GraphTensor& x, const Shape& shape) {
   return {all.begin(), all.end()};
 }
 
-std::int64_t windows(std::int64_t size, const Window& window) {
-  return (size + 2 * window.padding - window.kernel) / window.stride + 1;
-}
-
 Shape shape_of_maps(const Primitive& primitive, const Inputs& inputs) {
-  const Window& window = primitive.window;
   Shape shape = inputs[0]->shape;
-  const auto resize = [&](const auto& resized) {
-    shape.at(2) = resized(shape.at(2));
-    shape.at(3) = resized(shape.at(3));
-  };
-  switch (primitive.operation) {
-    case Operation::kConvolution:
-      shape.at(1) = inputs[1]->shape.at(0);
-      resize([&](std::int64_t size) { return windows(size, window); });
-      break;
-    case Operation::kTransposedConvolution:
-      shape.at(1) = inputs[1]->shape.at(1) * window.groups;
-      resize([&](std::int64_t size) {
-        return (size - 1) * window.stride - 2 * window.padding + window.kernel +
-               window.output_padding;
-      });
-      break;
-    case Operation::kRepetition:
-      resize([&](std::int64_t size) { return size * window.stride; });
-      break;
-    case Operation::kReflection:
-      resize([&](std::int64_t size) { return size + 2 * window.padding; });
-      break;
-    case Operation::kGroupDeviation:
-      shape.at(1) = 1;
-      break;
-    default:  // pools
-      resize([&](std::int64_t size) { return windows(size, window); });
-      break;
+  if (primitive.operation == Operation::kConvolution) {
+    shape.at(1) = inputs[1]->shape.at(0);
+  } else if (primitive.operation == Operation::kTransposedConvolution) {
+    shape.at(1) = inputs[1]->shape.at(1) * primitive.window.groups;
+  } else if (primitive.operation == Operation::kGroupDeviation) {
+    shape.at(1) = 1;
   }
+  shape.at(2) = side_after(primitive, shape.at(2));
+  shape.at(3) = side_after(primitive, shape.at(3));
   return shape;
 }
 
@@ -168,6 +143,24 @@ Shape shape_along(const Primitive& primitive, const Inputs& inputs) {
 }
 
 }  // namespace
+
+std::int64_t side_after(const Primitive& primitive, std::int64_t side) {
+  const Window& w = primitive.window;
+  switch (primitive.operation) {
+    case Operation::kConvolution:
+    case Operation::kAveragePooling:
+    case Operation::kMaximumPooling:
+      return side + 2 * w.padding < w.kernel ? 0 : (side + 2 * w.padding - w.kernel) / w.stride + 1;
+    case Operation::kTransposedConvolution:
+      return (side - 1) * w.stride - 2 * w.padding + w.kernel + w.output_padding;
+    case Operation::kRepetition:
+      return side * w.stride;
+    case Operation::kReflection:
+      return side > w.padding ? side + 2 * w.padding : 0;
+    default:
+      return side;
+  }
+}
 
 Shape shape_of(const Primitive& primitive, const Inputs& inputs) {
   const Shape& first = inputs.at(0)->shape;

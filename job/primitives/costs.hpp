@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a network costs and sees, counted on its primitives. Pure; any thread.
+// What a network costs, counted on its primitives. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,5 @@ namespace gangway {
 
 /// Returns the values that the block's primitives make for one example, without constants.
 [[nodiscard]] std::int64_t values_made(const PrimitiveGraph& graph, std::size_t block);
-
-/// The pixels of the input that one output pixel depends on, beside statistics of whole maps.
-struct ReceptiveField {
-  double before = 0.0;  ///< input pixels left of (above) the output pixel's own place
-  double behind = 0.0;  ///< right of it (below), its own place included
-  double scale = 1.0;   ///< input pixels an output pixel
-  [[nodiscard]] double size() const { return before + behind; }
-};
-
-/// Returns the field of the first output; nullopt unless takes_any_size(graph).
-[[nodiscard]] std::optional<ReceptiveField> receptive_field(const PrimitiveGraph& graph);
 
 }  // namespace gangway

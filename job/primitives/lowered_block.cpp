@@ -31,7 +31,9 @@ Tensor LoweredBlock::tensor(const std::string& name) const {
 }
 
 Tensor LoweredBlock::constant_noise(std::int64_t side) const {
-  return constant(kConstantNoise, {1, 1, side, side});
+  const std::optional<Tensor> stored = find_tensor(kStoredNoise);
+  return stored ? constant_as(*stored, {1, 1, side, side})
+                : constant(kConstantNoise, {1, 1, side, side});
 }
 
 }  // namespace gangway::primitives

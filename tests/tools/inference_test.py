@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from unittest import mock
 
 import numpy
+import torch
 from safetensors.numpy import save_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -123,20 +124,30 @@ class QuantisedFiles(unittest.TestCase):
         return failed.exception.line
 
     def test_that_are_none_or_of_another_network_are_refused(self):
-        inputs = {"g.onnx": ["noise"], "g.int8.onnx": ["noise", "labels"]}
+        files = {"g.onnx": {"noise": [64], "output": [1, 32, 32]}}
 
         def load(file, load_external_data):
-            return SimpleNamespace(graph=SimpleNamespace(input=[SimpleNamespace(name=name) for name in inputs[file]]))
-        self.assertIn("--int8 g.int8.onnx: its inputs are noise, labels, and those of the run noise", self.refusal(load))
-        del inputs["g.int8.onnx"]
+            tensors = [SimpleNamespace(name=name, type=SimpleNamespace(tensor_type=SimpleNamespace(shape=SimpleNamespace(
+                dim=[SimpleNamespace(dim_value=size) for size in (0, *sizes)])))) for name, sizes in files[file].items()]
+            return SimpleNamespace(graph=SimpleNamespace(input=tensors[:-1], output=tensors[-1:]))
         self.assertIn("--int8 g.int8.onnx: is no ONNX file; `gangway quantize` makes one", self.refusal(load))
+        for other in ({"noise": [16], "output": [1, 32, 32]}, {"noise": [64], "output": [3, 32, 32]},
+                      {"noise": [64], "labels": [], "output": [1, 32, 32]}):
+            files["g.int8.onnx"] = other
+            text = ", ".join(f"{name} {sizes}" for name, sizes in other.items())
+            self.assertIn(f"g.int8.onnx: is of another network: it has {text}, and the run noise [64], output [1, 32, 32]; ", self.refusal(load))
+        files["g.int8.onnx"] = files["g.onnx"]
+        with mock.patch.dict(sys.modules, onnx=SimpleNamespace(load=load)):
+            inference.require_quantised("g.int8.onnx", SimpleNamespace(onnx="g.onnx"))
 
 
 class Engines(unittest.TestCase):
-    def test_that_are_not_installed_say_so_in_one_line(self):
+    def test_that_are_not_installed_say_so_in_one_line_and_tell_nobody(self):
         with tempfile.TemporaryDirectory() as folder:
             for name in ("openvino", "onnxruntime", "onnx"):
-                (Path(folder) / f"{name}.py").write_text(f"raise ModuleNotFoundError(name={name!r})")
+                (Path(folder) / f"{name}.py").write_text(
+                    "import os, sys\nassert os.environ['ORT_DISABLE_TELEMETRY'] == '1' and sys.modules['openvino_telemetry'] is None\n"
+                    f"raise ModuleNotFoundError(name={name!r})")
             with mock.patch.dict(os.environ, PYTHONPATH=folder):
                 for engine, lacking in (("openvino", "openvino"), ("onnxruntime", "onnxruntime"), ("pytorch", "onnx")):
                     with self.assertRaises(Failed) as failed:
@@ -202,6 +213,13 @@ class Gate(unittest.TestCase):
         self.assertEqual(quantize.layers_of(graph), ["up", "conv"])
         graph.node = [node(name, "MatMul") for name in "abc"]
         self.assertEqual(quantize.layers_of(graph), ["b"])
+
+
+class Doubling(unittest.TestCase):
+    def test_convolutions_are_those_by_rows_and_columns_of_a_parity(self):
+        x, weight = torch.randn(2, 5, 3, 6, dtype=torch.double), torch.randn(5, 3, 4, 4, dtype=torch.double)
+        maps = torch.conv2d(x, torch.from_numpy(quantize.of_parities(weight.numpy())), padding=1)
+        torch.testing.assert_close(torch.pixel_shuffle(maps, 2), torch.conv_transpose2d(x, weight, stride=2, padding=1))
 
 
 class CommandLines(unittest.TestCase):

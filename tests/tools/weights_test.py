@@ -19,15 +19,20 @@ import types
 import unittest
 from pathlib import Path
 
+import numpy
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import nn
+from torch.nn import functional as F
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "share/python"))
+sys.path[:0] = [str(ROOT / "share/python"), str(ROOT / "tests/gan")]
 from gangway import Failed, open as open_run  # noqa: E402
-from gangway.tools import weights  # noqa: E402
+from gangway.tools import engine, weights  # noqa: E402
+from gangway.tools.weights import stylegan2  # noqa: E402
 from gangway.tools.weights.files import role_of, sources_of  # noqa: E402
+from gangway.tools.weights.source import Source  # noqa: E402
+from stylegan2_reference import activated, doubled, interpolated, modulated, unit  # noqa: E402
 
 LATENT, WIDTH, SIDE = 8, 4, 32
 
@@ -83,6 +88,30 @@ def stylegan2_generator() -> dict:
     for place, shape in shapes.items():
         tensors |= {f"{place}.weight": torch.randn(shape), f"{place}.bias": torch.randn(shape[0])}
     return tensors
+
+
+def stylegan2_pictures(tensors: dict, noise: torch.Tensor) -> torch.Tensor:
+    """Returns what the authors' generator makes with noise_mode='const', in float64."""
+    t, x, picture = {name: values.double() for name, values in tensors.items()}, None, None
+
+    def dense(x, name, rate=1.0):
+        return F.linear(x, t[f"{name}.weight"] * rate / math.sqrt(LATENT), t[f"{name}.bias"] * rate)
+
+    style = unit(noise.double())
+    for layer in range(2):
+        style = activated(dense(style, f"mapping.fc{layer}", 0.01))
+    x = t["synthesis.b4.const"].expand(len(noise), -1, -1, -1)
+    for side in (4, 8, 16, 32):
+        for layer in ("conv0", "conv1")[side == 4:]:
+            place = f"synthesis.b{side}.{layer}"
+            x = modulated(x, t[f"{place}.weight"], dense(style, f"{place}.affine"), True, 2 if layer == "conv0" else 1)
+            x = interpolated(x, 1, 1, 4.0) if layer == "conv0" else x
+            x = activated(x + t[f"{place}.noise_const"] * t[f"{place}.noise_strength"] + t[f"{place}.bias"][:, None, None])
+        place = f"synthesis.b{side}.torgb"
+        factors = dense(style, f"{place}.affine") / math.sqrt(channels(side))
+        y = modulated(x, t[f"{place}.weight"], factors, False) + t[f"{place}.bias"][:, None, None]
+        picture = y if picture is None else doubled(picture) + y
+    return picture
 
 
 def stylegan2_discriminator() -> dict:
@@ -179,6 +208,32 @@ class Imports(unittest.TestCase):
         self.assertEqual(int(checkpoint.tensor("generator_optimizer/updates")), 0)
         self.assertIn("discriminator/4/augment.strength", checkpoint.names)
 
+    def test_stylegan2_makes_the_pictures_of_its_constant_noise(self):
+        tensors = {name: values + name.endswith("noise_strength") for name, values in stylegan2_generator().items()}
+        save_file(tensors, "G_ema.safetensors")
+        run, _ = self.imported("G_ema.safetensors")
+        for program, *words in (("gangway-model", "inputs", run, "--seeds", "0-2", "-o", "in.safetensors"),
+                                ("gangway-model", "time", run, "--inputs", "in.safetensors", "--made", "made.safetensors"),
+                                ("gangway", "checkpoints", "export", run, "-o", "g.onnx")):
+            subprocess.run([Path(os.environ["GANGWAY_BIN"]) / program, *words], check=True, stdout=subprocess.DEVNULL)
+        noise = load_file("in.safetensors")["noise"]
+        wanted = stylegan2_pictures(tensors, noise)
+        other = stylegan2_pictures({name: values * (not name.endswith("noise_const")) for name, values in tensors.items()}, noise)
+        self.assertGreater((wanted - other).abs().mean(), 0.1 * wanted.abs().mean())
+        made = [load_file("made.safetensors")["output"]]
+        if importlib.util.find_spec("onnxruntime"):
+            made.append(torch.from_numpy(engine.onnxruntime("g.onnx", 1, "fp32")[0]({"noise": noise.numpy()})))
+        for pictures in made:
+            torch.testing.assert_close(pictures, wanted.float(), rtol=0, atol=1e-5 * float(wanted.abs().max()))
+
+    def test_noise_of_tensorflow_goes_to_the_layers_of_its_size(self):
+        places = ["b4.conv1", "b8.conv0", "b8.conv1", "b16.conv0", "b16.conv1"]  # in TensorFlow numbered in this order
+        shapes = [(1, 1, side, side) for side in (4, 8, 8, 16, 16)]
+        variables = [(f"synthesis/noise{layer}", numpy.full(shape, layer)) for layer, shape in enumerate(shapes)]
+        found = stylegan2.of_tensorflow(Source("G", {}, {"variables": variables}, [], "G.pkl")).tensors
+        self.assertEqual({name: (int(values.max()), values.shape) for name, values in found.items()},
+                         {f"synthesis.{place}.noise_const": (layer, shapes[layer]) for layer, place in enumerate(places)})
+
     def test_cyclegan_gives_both_directions(self):
         networks = [residual_generator() for _ in range(2)]
         run, _ = self.imported(self.saved(networks[0].state_dict()), self.saved(networks[1].state_dict(), "latest_net_G_B.pth"),
@@ -194,15 +249,13 @@ class Imports(unittest.TestCase):
 
     @unittest.skipUnless(importlib.util.find_spec("onnxruntime"), "needs ./launch/setup deploy")
     def test_cyclegan_translates_as_its_own_modules_do(self):
-        import onnxruntime
         network = residual_generator()
         run, _ = self.imported(self.saved(network.state_dict()), "model.resolution=32")
         program = Path(os.environ["GANGWAY_BIN"]) / "gangway"
         subprocess.run([program, "checkpoints", "export", run, "--network", "generator_ab", "-o", "g.onnx"], check=True,
                        stdout=subprocess.DEVNULL)
         pictures = torch.rand(2, 3, 32, 32) * 2 - 1
-        session = onnxruntime.InferenceSession("g.onnx")
-        made = session.run(None, {session.get_inputs()[0].name: pictures.numpy()})[0]
+        made = engine.onnxruntime("g.onnx", 1, "fp32")[0]({"image": pictures.numpy()})
         with torch.no_grad():
             torch.testing.assert_close(torch.from_numpy(made), network.model(pictures), rtol=0, atol=1e-5)
 

@@ -143,11 +143,11 @@ TEST(Fingerprint, CountsStylesAndPathLengthsWhereTheyAreNotTheUsualOnes) {
   const auto with = [](const std::vector<std::string>& words) {
     return job_fingerprint(spec_of("model: {family: stylegan2}", words));
   };
-  EXPECT_EQ(with({"model.mapping_layers=8", "model.style_mixing=0.9",
+  EXPECT_EQ(with({"model.mapping_layers=8", "model.style_mixing=0.9", "model.stored_noise=false",
                   "training.path_length.weight=0", "training.path_length.interval=4"}),
             with({}));
-  for (const char* other :
-       {"model.mapping_layers=2", "model.style_mixing=0", "training.path_length.weight=2"}) {
+  for (const char* other : {"model.mapping_layers=2", "model.style_mixing=0",
+                            "model.stored_noise=true", "training.path_length.weight=2"}) {
     EXPECT_NE(with({other}), with({})) << other;
   }
   EXPECT_NE(with({"training.path_length.weight=2", "training.path_length.interval=1"}),

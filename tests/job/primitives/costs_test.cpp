@@ -41,35 +41,6 @@ TEST(MultiplyAdds, CountTransposedConvolutionsByTheirInputs) {
             16 * 16 * 32 + 16 * (16 * 32 * 16 + 64 * 16 * 8 + 256 * 8 * 3));
 }
 
-TEST(ReceptiveField, OfPatchDiscriminatorsIsTheirPatch) {
-  for (const auto& [resolution, patch] :
-       {std::pair(128, 70.0), std::pair(64, 34.0), std::pair(32, 16.0)}) {
-    for (const char* family : {"unet", "cyclegan"}) {
-      const auto field = receptive_field(
-          counted_graph(counted_model(family, resolution, 8), "patch-discriminator"));
-      ASSERT_TRUE(field.has_value());
-      EXPECT_EQ(field->size(), patch);
-    }
-  }
-}
-
-TEST(ReceptiveField, OfATranslatorReachesAsFarAsItsConvolutions) {
-  ModelSpec model = counted_model("johnson", 64, 8);
-  model.blocks = 5;
-  const auto field = receptive_field(counted_graph(model, "translator"));
-  ASSERT_TRUE(field.has_value());
-  EXPECT_EQ(field->scale, 1.0);
-  // 9x9, 3x3 at scales 1 and 2, ten 3x3 at scale 4, 3x3 at scales 2 and 1, 9x9; three pixels more
-  // on one side, because a doubled pixel stands for the one before it.
-  EXPECT_EQ(field->before, 4 + 1 + 2 + 40 + 2 + 1 + 4 + 3);
-  EXPECT_EQ(field->behind, 1 + 4 + 1 + 2 + 40 + 2 + 1 + 4);
-}
-
-TEST(ReceptiveField, IsNoneWhereANetworkHasOneSize) {
-  EXPECT_FALSE(
-      receptive_field(counted_graph(counted_model("dcgan", 32, 8), "discriminator")).has_value());
-}
-
 TEST(Primitives, RefuseBlocksOfUsers) {
   const Architecture network{.name = "generator", .blocks = {LibrarySpec{.kind = "wave"}}};
   EXPECT_THROW((void)primitives_of(network, counted_model("dcgan", 32, 8), kFullyGrown),

@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
         "model: {family: biggan, width: 2, latent: 13, classes: 10, conditioning: separate}\n",
         "model: {family: stylegan2, width: 4, latent: 8, mapping_layers: 2}\n",
         "model: {family: stylegan2, width: 2, latent: 8, resolution: 64, classes: 10, channels: 3, "
-        "discriminator_residual: false}\ndata: {source: 'images:x'}\n",
+        "discriminator_residual: false, stored_noise: true}\ndata: {source: 'images:x'}\n",
         "model: {family: progressive, width: 8, latent: 8}\n",
         "model: {family: progressive, width: 8, latent: 8, classes: 10}\n"
         "training: {growth: {from: 32}}\n",

@@ -9,12 +9,17 @@ without Python.
 """
 import argparse
 import json
+import os
 import resource
 import sys
 import time
 
 import numpy
 from safetensors.numpy import load_file, save_file
+
+# Else the engines tell their makers of each import, and leave $TMPDIR/.ses, ~/.cache/Microsoft and ~/intel behind.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+sys.modules.setdefault("openvino_telemetry", None)  # OpenVINO does without it
 
 
 def onnxruntime(model: str, threads: int, precision: str):

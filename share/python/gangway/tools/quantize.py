@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Writes a run's generator as an INT8 ONNX file, if the score of its pictures stays near that of float32."""
+import itertools
 import logging
 import tempfile
 from pathlib import Path
@@ -18,6 +19,10 @@ PART_KEPT = 0.25            # of the layers, more in each try
 CALIBRATION, FOR_COSTS = 512, 64  # inputs: noise of seeds, or training pictures; evaluation's are others
 BATCH = 32
 CONVOLUTIONS = ("Conv", "ConvTranspose")
+FEW = 4  # channels of a result, such as a picture's, whose transposed convolution is slow in OpenVINO
+DOUBLING = {"kernel_shape": [4, 4], "strides": [2, 2], "pads": [1, 1, 1, 1], "output_padding": [0, 0], "group": 1}
+# {parity of a pixel: {place of the smaller map's pixel beside it: of a doubling kernel}}
+TAPS = {0: {-1: 3, 0: 1}, 1: {0: 2, 1: 0}}
 HIDDEN = ".gangway-quantize-"  # prefix of folders that are being written
 
 
@@ -32,6 +37,37 @@ def layers_of(graph) -> list[str]:
         groups = {one.name: one.i for one in node.attribute}.get("group", 1)
         return groups == 1 and (node.op_type in CONVOLUTIONS or not has_maps)
     return [node.name for node in layers[1:-1] if is_quantised(node)]
+
+
+def of_parities(weight: numpy.ndarray) -> numpy.ndarray:
+    """Returns the weight of a transposed convolution that doubles sides, [in, out, 4, 4], as a convolution's [4 out, in, 3, 3].
+    Four of its maps are a result's pixels by even and odd rows and columns."""
+    inputs, outputs = weight.shape[:2]
+    parts = numpy.zeros((outputs, 2, 2, inputs, 3, 3), weight.dtype)
+    for row, column in itertools.product(TAPS, TAPS):
+        for (y, from_y), (x, from_x) in itertools.product(TAPS[row].items(), TAPS[column].items()):
+            parts[:, row, column, :, 1 + y, 1 + x] = weight[:, :, from_y, from_x].T
+    return parts.reshape(4 * outputs, inputs, 3, 3)
+
+
+def replace_doubling(graph) -> None:
+    """Replaces transposed convolutions that double the sides and make few channels by convolutions."""
+    from onnx import helper, numpy_helper
+    constants = {one.name: one for one in graph.initializer}
+    for index, node in enumerate(graph.node):
+        attributes = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+        if node.op_type != "ConvTranspose" or attributes != DOUBLING or constants[node.input[1]].dims[1] > FEW:
+            continue
+        weight, *bias = (numpy_helper.to_array(constants[name]) for name in node.input[1:])
+        for name in node.input[1:]:
+            graph.initializer.remove(constants[name])
+        values = dict(zip((f"{node.name}.weight", f"{node.name}.bias"), [of_parities(weight), *(numpy.repeat(one, 4) for one in bias)]))
+        graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in values.items())
+        unfolded = helper.make_node("DepthToSpace", [f"{node.name}.maps"], list(node.output), f"{node.name}.pixels", blocksize=2, mode="CRD")
+        made = helper.make_node("Conv", [node.input[0], *values], [f"{node.name}.maps"], node.name, kernel_shape=[3, 3], strides=[1, 1],
+                                pads=[1, 1, 1, 1], group=1)
+        node.CopyFrom(made)
+        graph.node.insert(index + 1, unfolded)
 
 
 def batches_of(inputs: dict, count: int | None = None) -> list[dict]:
@@ -56,7 +92,11 @@ class Quantizer:
     def __init__(self, exported: Exported, samples: int | None, threads: int):
         import onnx
         self.exported, self.threads = exported, threads
-        graph = onnx.load(exported.onnx).graph
+        model = onnx.load(exported.onnx)
+        graph = model.graph
+        replace_doubling(graph)
+        self.onnx = exported.folder / "replaced.onnx"
+        onnx.save(model, self.onnx)
         self.layers = layers_of(graph)
         makers = {node.output[0]: node.name for node in graph.node}
         self.relus = {makers.get(node.input[0]): node.name for node in graph.node if node.op_type == "Relu"}  # by layer
@@ -75,7 +115,7 @@ class Quantizer:
         logging.disable(logging.WARNING)  # it recommends a preparation that this file has had
         tempfile.tempdir = str(self.exported.folder)  # where the next quantize removes what a killed one leaves
         try:
-            quantize_static(str(self.exported.onnx), str(file), _Batches(calibration), quant_format=QuantFormat.QDQ, per_channel=True,
+            quantize_static(str(self.onnx), str(file), _Batches(calibration), quant_format=QuantFormat.QDQ, per_channel=True,
                             weight_type=QuantType.QInt8, activation_type=QuantType.QUInt8, nodes_to_quantize=layers + relus,
                             extra_options={"OpTypesToExcludeOutputQuantization": [] if relus else CONVOLUTIONS})
         finally:

@@ -26,16 +26,24 @@ def processor_features() -> set[str]:
     return set(processor("flags").split())
 
 
-def require_quantised(int8: str, exported: Exported) -> None:
-    """Raises Failed if the file is no ONNX file, or takes other inputs than the run's generator."""
+def interface_of(file) -> str:
+    """Returns an ONNX file's inputs and outputs with their sizes behind the batch, "noise [64]"; "any": pixels, for example."""
     import onnx
+    graph = onnx.load(file, load_external_data=False).graph
+    sizes = {one.name: [str(axis.dim_value or "any") for axis in one.type.tensor_type.shape.dim[1:]] for one in (*graph.input, *graph.output)}
+    return ", ".join(f"{name} [{', '.join(axes)}]" for name, axes in sizes.items())
+
+
+def require_quantised(int8: str, exported: Exported) -> None:
+    """Raises Failed if the file is no ONNX file, or has other inputs or outputs than the run's generator."""
+    ours = interface_of(exported.onnx)
     try:
-        ours, theirs = ([one.name for one in onnx.load(file, load_external_data=False).graph.input] for file in (exported.onnx, int8))
+        theirs = interface_of(int8)
     except Exception:  # a damaged file may raise anything
         raise Failed(f"--int8 {int8}: is no ONNX file; `gangway quantize` makes one") from None
     if ours != theirs:
-        raise Failed(f"--int8 {int8}: its inputs are {', '.join(theirs) or 'none'}, and those of the run {', '.join(ours)}; `gangway quantize` "
-                     "makes a file of this run")
+        raise Failed(f"--int8 {int8}: is of another network: it has {theirs or 'no inputs'}, and the run {ours}; `gangway quantize` makes a "
+                     "file of this run")
 
 
 class InferenceBench:

@@ -20,7 +20,7 @@ from gangway.tools.recorded import begun, said_by
 
 UNUSABLE = 5           # exit code (docs/run-directory.md)
 MOST_BYTES = 16 << 20  # of config.json and job.yaml
-MOST_APART = 0.015     # of the largest value, about 2 of 255 shades: an engine may round otherwise
+MOST_APART = 0.001     # of the largest value; engines that round otherwise were 6e-5 apart at most, over all families
 EXAMPLES = 4           # that engines compute
 DEADLINE = 600         # seconds that an engine may take
 ENGINES = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}

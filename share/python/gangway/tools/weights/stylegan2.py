@@ -57,14 +57,14 @@ def _generator(source: Source) -> Network:
         source.refuse(f"has noise of {latent} numbers, styles of {styles} and label embeddings of {features}; all are model.latent here")
     entries.append(Entry("1/constant", "synthesis.b4.const"))
     places = [f"synthesis.b{side}.{layer}" for side in widths for layer in ("conv0", "conv1", "torgb")[side == 4:]]
+    has_noise = "synthesis.b4.conv1.noise_const" in source.tensors
     for block, place in enumerate(places, 2):
         entries += both(f"{block}/factors.", f"{place}.affine") + both(f"{block}/", place)
         if not place.endswith("torgb"):
             entries.append(Entry(f"{block}/noise_strength", f"{place}.noise_strength", lambda values: values.reshape(1)))
-    if any(values.any() for name, values in source.tensors.items() if name.endswith("noise_strength")):
-        notes.append("its constant noise is another than Gangway's, so fine details of a seed's picture differ")
-    source.drop(r".*\.noise_const|mapping\.w_avg")
-    keys |= {"model.latent": latent, "model.mapping_layers": layers, "model.classes": classes}
+            entries += [Entry(f"{block}/noise", f"{place}.noise_const", torch.flatten)] * has_noise
+    source.drop(r"mapping\.w_avg")
+    keys |= {"model.latent": latent, "model.mapping_layers": layers, "model.classes": classes, "model.stored_noise": has_noise}
     return Network("G", "stylegan2-ada-paper256" if layers > 2 else "stylegan2-ada-auto", keys, entries, source, notes)
 
 
@@ -95,7 +95,7 @@ LAYERS = {"synthesis/SIDE/Conv": "synthesis.b{side}.conv1", "synthesis/SIDE/Conv
           "synthesis/SIDE/Const": "synthesis.b{side}", "mapping/LabelEmbed": "mapping.embed", "SIDE/FromRGB": "b{side}.fromrgb",
           "SIDE/Conv0": "b{side}.conv0", "SIDE/Conv1_down": "b{side}.conv1", "SIDE/Skip": "b{side}.skip", "SIDE/Conv": "b{side}.conv",
           "SIDE/Dense0": "b{side}.fc", "Output": "b4.out", "LabelEmbed": "mapping.embed"}
-NOT_NEEDED = r"lod|dlatent_avg|synthesis/noise\d+"
+NOT_NEEDED = r"lod|dlatent_avg"
 
 
 def _variables(settings: dict, before: str = "") -> dict:
@@ -118,6 +118,10 @@ def of_tensorflow(source: Source) -> Source:
     options = source.settings.get("static_kwargs", {})
     tensors = {}
     for name, values in _variables(source.settings).items():
+        if noise := re.fullmatch(r"synthesis/noise(\d{1,2})", name):
+            layer = int(noise[1])  # that of 4 pixels, then two of each side
+            tensors[f"synthesis.b{4 << (layer + 1) // 2}.conv{(layer + 1) % 2}.noise_const"] = values
+            continue
         layer, _, end = name.rpartition("/")
         side = next(iter(re.findall(r"(\d+)x\1(?=/)", layer)), "")
         place = LAYERS.get(layer.replace(f"{side}x{side}/", "SIDE/"), layer).format(side=side)

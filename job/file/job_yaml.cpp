@@ -58,9 +58,8 @@ std::string chosen_yaml(const JobSpec& spec) {
   const auto is_of_other_optimizer = [&](const Key& key) {
     return key.path.find(".optimizer.") != std::string::npos && !key.applies(usual);
   };
-  return "# The job's keys that are not at their defaults (gangway job prints all). It runs again "
-         "as "
-         "it is.\n" +
+  return "# The job's keys that are not at their defaults (gangway job prints all). "
+         "It runs again as it is.\n" +
          yaml_of(spec, [&](const Key& key) {
            return key.path == kRecipeKey || key.path == "model.family" ||
                   is_of_other_optimizer(key) ||

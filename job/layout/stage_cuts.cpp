@@ -2,7 +2,6 @@
 #include "job/layout/stage_cuts.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -97,12 +96,8 @@ std::vector<double> guessed_costs(const Architecture& network, const ModelSpec& 
       is_known ? primitives_of(network, model, /*growth=*/1.0) : PrimitiveGraph();
   std::vector<double> costs;
   for (std::size_t block = 0; block < network.blocks.size(); ++block) {
-    double weights = 0.0;
-    for (const ParameterSpec& parameter :
-         std::visit([](const auto& spec) { return parameters_of(spec); }, network.blocks[block])) {
-      weights += static_cast<double>(std::accumulate(parameter.shape.begin(), parameter.shape.end(),
-                                                     std::int64_t{1}, std::multiplies<>()));
-    }
+    const auto weights =
+        static_cast<double>(num_parameters(Architecture{.blocks = {network.blocks[block]}}));
     const double moved = weights / images + 2.0 * static_cast<double>(values_made(graph, block));
     costs.push_back(static_cast<double>(multiply_adds(graph, block)) + kProductsPerValue * moved);
   }

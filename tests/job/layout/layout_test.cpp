@@ -162,8 +162,6 @@ TEST(GuessedCosts, AreThoseOfEveryRecipesNetworks) {
   int num_guessed = 0;
   for (const Recipe& recipe : recipes()) {
     for (const ModelFamily& family : families()) {
-      const std::string keys =
-          fmt::format("model.family={} training.recipe={}", family.name, recipe.name);
       JobSpec job = JobSpec::of(recipe);
       job.model.family = &family;
       if (family.makes_images()) {

@@ -47,8 +47,7 @@ def require_quantised(int8: str, exported: Exported) -> None:
 
 
 class InferenceBench:
-    """Measures rows of (engine, precision, batch, threads); `left_out` has a line for each that cannot be measured, `code` the last
-    one's exit code."""
+    """Measures rows of (engine, precision, batch, threads). `left_out`: a line for each that fails; `code`: the exit code of the last."""
 
     def __init__(self, exported: Exported, engines, int8: str | None, deadline: float):
         self.exported, self.int8, self.deadline, self.left_out, self.versions, self.code = exported, int8, deadline, [], {}, ENVIRONMENT

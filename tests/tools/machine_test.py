@@ -173,6 +173,13 @@ class Text(unittest.TestCase):
 
 
 class Packages(unittest.TestCase):
+    def test_whose_import_is_interrupted_cost_no_traceback(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "shlex.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+            done = subprocess.run([sys.executable, "-m", "gangway.tools", "events", "none"], capture_output=True, text=True,
+                                  env={**os.environ, "PYTHONPATH": f"{folder}:{ROOT / 'share/python'}"})
+        self.assertEqual((done.returncode, done.stderr), (-signal.SIGINT, ""))
+
     def test_that_python_lacks_are_named(self):
         with mock.patch("gangway.tools.find_lr.command", side_effect=ModuleNotFoundError(name="yaml")), \
                 self.assertRaisesRegex(Failed, "gangway find-lr needs the Python package yaml, which .* lacks: install it"):

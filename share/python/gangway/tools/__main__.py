@@ -5,8 +5,11 @@ import os
 import signal
 import sys
 
-from gangway.errors import ENVIRONMENT, Failed
-from gangway.tools.command_line import plain
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C outside noted_requests(), as in the imports below, prints no traceback
+
+from gangway.errors import ENVIRONMENT, Failed  # noqa: E402
+from gangway.tools.command_line import plain  # noqa: E402
 
 MODULES = {"bench": "bench", "compare": "compare", "doctor": "doctor", "events": "events", "export-metrics": "export_metrics",
            "find-lr": "find_lr", "host-facts": "hosts", "import": "weights", "init": "init", "publish": "publish", "quantize": "quantize",
@@ -25,8 +28,6 @@ def carry_out(name: str, words: list[str]) -> None:
 
 
 def main() -> int:
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C outside noted_requests() prints no traceback
     sys.stdout.reconfigure(errors="surrogateescape")  # file names are bytes
     try:
         carry_out(sys.argv[1], sys.argv[2:])

@@ -25,8 +25,7 @@ from gangway.tools.trials import (PROOF_ROUNDS, ROUNDS, RUNS_OF_ROUND, WORTH_IT,
                                   layout_trials, length_text, number_trials, overlap_trials, parts_table, simplest_of_fastest, so_far_text,
                                   speedup_of, waits_most_for_data)
 
-LAYOUTS = 8
-ROWS = 64           # of the plan, which knows the hosts' cores but not this user's slots
+LAYOUTS, ROWS = 8, 64  # tried; of the plan, which knows the hosts' cores but not this user's slots
 
 
 class Tuned(NamedTuple):

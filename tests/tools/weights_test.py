@@ -17,6 +17,7 @@ import tempfile
 import time
 import types
 import unittest
+import warnings
 from pathlib import Path
 
 import numpy
@@ -303,6 +304,13 @@ class Imports(unittest.TestCase):
             length += 1
             save_file({"weight": torch.zeros(1)}, file, {"note": "-" * length})
         self.assertEqual([source.role for source in sources_of(file)], ["G_ema"])
+
+    def test_files_of_other_pickle_protocols_cost_no_warning_and_no_advice_to_run_code(self):
+        with warnings.catch_warnings(action="error"):
+            torch.save({"weight": torch.zeros(1)}, "G.pth", pickle_protocol=3)
+            self.assertEqual([source.role for source in sources_of(Path("G.pth"))], ["G"])
+        torch.save({"weight": torch.zeros(1)}, "G.pth", pickle_protocol=5)
+        self.assertRegex(self.refusal("G.pth"), "G.pth: is damaged, or of another program: Unsupported [^.]+$")
 
     def test_a_few_bytes_stand_for_no_large_network(self):
         few = torch.zeros(1).expand(1 << 20, 1 << 10)

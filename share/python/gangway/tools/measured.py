@@ -35,8 +35,7 @@ PLAIN = ["checkpoint.keep_best=0", "evaluation.every_kimg=0", "layout.balance=of
 
 def prepared(job, keys=(), environment: dict | None = None, text: str | None = None, workers: int | None = None) -> dict:
     """Returns `gangway job JOB KEYS --json`: resolved "job" by section, its "yaml", derived values. @param job  file, or checkpoint's folder
-    @param environment  None: this process's; text: replaces the job file's content; workers: adds the memory of so many workers
-    Raises Failed with the command's error."""
+    @param environment  None: this process's; text: replaces the job file's content; workers: adds their memory. Raises Failed with its error."""
     words = [program(), "job", str(job), *keys, "--json", *(["--stdin"] if text is not None else []),
              *(["-n", str(workers)] if workers else [])]
     done = subprocess.run(words, input=text or "", capture_output=True, text=True, errors="surrogateescape", env=environment)

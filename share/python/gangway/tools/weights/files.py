@@ -4,6 +4,7 @@ import io
 import math
 import pickle
 import re
+import warnings
 from collections import OrderedDict
 from pathlib import Path
 
@@ -94,7 +95,8 @@ def _content(path: Path):
         if SAFETENSORS.match(start):  # first, because a header's length may begin with the byte of a pickle
             return load_file(path)
         if start.startswith((ZIP, OLD_TORCH)):
-            return torch.load(file, map_location="cpu", weights_only=True)
+            with warnings.catch_warnings(action="ignore"):  # as of another pickle_protocol
+                return torch.load(file, map_location="cpu", weights_only=True)
         if start.startswith(PICKLE):
             return _Unpickler(file, encoding="latin1").load()
     raise Failed("is no pickle, no file of torch.save and no safetensors" if start else "is empty", UNUSABLE)
@@ -124,7 +126,6 @@ def _add(source: Source, module: _Stand, before: str = "") -> Source:
 
 
 def _sources(found, role: str, file: str, seen: list) -> list[Source]:
-    """Returns the networks and optimisers in an object of the file. @param seen  all objects so far"""
     seen.append(found)
     if len(seen) > MOST:
         raise ValueError(f"more than {MOST} parts")
@@ -158,7 +159,8 @@ def sources_of(path: Path) -> list[Source]:
     except Exception as error:  # a damaged file may raise anything
         if named := re.search(r"GLOBAL (\S+)", str(error)):  # torch.load's refusal
             raise Failed(f"{path}: {REFUSAL.format(named[1])}; of a whole module save its state_dict()", UNUSABLE) from None
-        why = next(iter(str(error).splitlines()), "") or type(error).__name__
+        cause = re.search(r"WeightsUnpickler error:\s*(.+)", str(error))  # behind torch's advice to run the file's code
+        why = cause[1] if cause else next(iter(str(error).splitlines()), "") or type(error).__name__
         raise Failed(f"{path}: is damaged, or of another program: {why}", UNUSABLE) from None
     if not found:
         raise Failed(f"{path}: has no networks: expected a pickle of StyleGAN2 or R3GAN, or a state_dict", UNUSABLE)

@@ -84,7 +84,8 @@ class Run:
         return sorted(one for one in sections if not one.endswith(("_ema", "_optimizer")))
 
     def state_dict(self, network: str, step: int | None = None, average: bool = False) -> dict:
-        """Returns {name: torch tensor} as your module's state_dict(), or as `gangway checkpoints export`. @param average  averaged weights"""
+        """Returns {name: torch tensor}: your module's state_dict() without constants; a built-in
+        network as `gangway checkpoints export` names it. @param average  take averaged weights"""
         checkpoint = self.checkpoint(step)
         section = f"{network}_ema/" if average else f"{network}/"
         names = [name for name in checkpoint.names if name.startswith(section)]
@@ -102,7 +103,8 @@ class Run:
 
     @property
     def digest(self) -> str:
-        """Returns what `gangway digest` prints of the newest checkpoint. That of an older one: run.checkpoint(400).digest()."""
+        """Returns what `gangway digest` prints of the newest checkpoint: equal for equal jobs under
+        any layout. That of an older one: run.checkpoint(400).digest()."""
         return self.checkpoint().digest()
 
     @property
@@ -112,7 +114,9 @@ class Run:
         return Pictures(Picture(file.read_bytes(), file.name) for file in files)
 
     def sample(self, seeds="0-15", step: int | None = None, options=()) -> Pictures:
-        """Returns the picture of each seed (a number, numbers, or "0-63"); of points, one of all. @param options  as ["--label", "3"]"""
+        """Returns the picture of each seed, by `gangway sample`; of points, one picture of all.
+        @param seeds  a number, numbers, or a text as "0-63"; options: more words, as ["--label", "3"]
+        """
         text = seeds if isinstance(seeds, str) else ",".join(map(str, [seeds] if isinstance(seeds, int) else seeds))
         words = [program(), "sample", str(self.folder), "--seeds", text, *(["--step", str(step)] if step is not None else []), *options]
         with tempfile.TemporaryDirectory(prefix="gangway-sample-") as folder:

@@ -32,6 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLargestBatch = 64;  // pictures of one size, computed together
+constexpr double kMostMemory = 1e18;       // bytes; more would not fit an std::int64_t
 
 PrimitiveGraph graph_of(TrainedRun& run, NetworkId id) {
   PrimitiveGraph graph = primitives_of(run.job.architectures()[id], run.job.settled_model(),
@@ -118,7 +119,7 @@ class Application {
       : options_(options),
         network_(network),
         count_(count),
-        memory_(static_cast<std::int64_t>(options.memory_gib * kGibibyte)) {
+        memory_(static_cast<std::int64_t>(std::min(options.memory_gib * kGibibyte, kMostMemory))) {
     if (const int columns = terminal_width(); columns > 0) {
       bar_.emplace(std::cout, columns);
     }
@@ -173,16 +174,28 @@ class Application {
     pictures_.clear();
   }
 
+  /// Prints the rate. @throws Error of the first failure if a picture was not made
+  void report(const TrainedRun& run) {
+    clear_bar();
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    if (const auto made = static_cast<double>(made_); made > 0) {
+      fmt::print("{}: {} pictures by {} of {} at step {}; {:.3g} images/s, {:.4g} ms a picture\n",
+                 options_.output.string(), made_, run.network.name(), run.directory.string(),
+                 run.step, made / seconds, 1e3 * seconds / made);
+    }
+    if (failed_ > 0) {
+      throw Error(failure_, fmt::format("{} of {} pictures were not made; a line above names each",
+                                        failed_, count_));
+    }
+  }
+
+ private:
   void clear_bar() {
     if (bar_) {
       bar_->clear();
     }
   }
-  [[nodiscard]] std::size_t made() const { return made_; }
-  [[nodiscard]] std::size_t failed() const { return failed_; }
-  [[nodiscard]] ExitCode failure() const { return failure_; }
-
- private:
   void fail(const std::string& message, ExitCode code) {
     clear_bar();
     fmt::print(stderr, "gangway: {}\n", message);
@@ -229,6 +242,7 @@ class Application {
   std::size_t made_ = 0;
   std::size_t failed_ = 0;
   ExitCode failure_ = ExitCode::kDone;  // of the first
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace
@@ -246,25 +260,12 @@ void apply(const ApplyOptions& options) {
     throw EnvironmentError(
         fmt::format("{}: cannot be made: {}", options.output.string(), failure.message()));
   }
-  const auto begin = std::chrono::steady_clock::now();
   Application application(options, network, files.size());
   for (const PictureFile& file : files) {
     application.add(file);
   }
   application.finish();
-  application.clear_bar();
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (const auto made = static_cast<double>(application.made()); made > 0) {
-    fmt::print("{}: {} pictures by {} of {} at step {}; {:.3g} images/s, {:.4g} ms a picture\n",
-               options.output.string(), application.made(), run.network.name(),
-               run.directory.string(), run.step, made / seconds, 1e3 * seconds / made);
-  }
-  if (application.failed() > 0) {
-    throw Error(application.failure(),
-                fmt::format("{} of {} pictures were not made; a line above names each",
-                            application.failed(), files.size()));
-  }
+  application.report(run);
 }
 
 }  // namespace gangway::launch

@@ -35,9 +35,13 @@ std::vector<fs::path> pictures_below(const fs::path& folder) {
   return found;
 }
 
-/// Returns the path without links in its folder. A rename replaces a link, not its target.
+/// Returns the path without links in its folder. A rename replaces a link, not its target. Keeps a
+/// folder that cannot be read: the code that reads or makes the file reports it.
 fs::path resolved(const fs::path& file) {
-  return fs::weakly_canonical(fs::absolute(file).parent_path()) / file.filename();
+  const fs::path folder = fs::absolute(file).parent_path();
+  std::error_code failure;
+  const fs::path real = fs::weakly_canonical(folder, failure);
+  return (failure ? folder : real) / file.filename();
 }
 
 }  // namespace

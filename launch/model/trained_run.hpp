@@ -18,6 +18,7 @@ struct RunChoice {
   std::filesystem::path outdir = "runs";
   std::optional<std::int64_t> step;      ///< checkpoint step; nullopt: newest valid checkpoint
   DeviceKind device = DeviceKind::kCpu;  ///< device of the networks; GPUs: the first
+  int threads = 2;                       ///< that compute, in programs
 };
 
 enum class WeightVersion {

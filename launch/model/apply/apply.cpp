@@ -175,7 +175,7 @@ class Application {
   }
 
   /// Prints the rate. @throws Error of the first failure if a picture was not made
-  void report(const TrainedRun& run) {
+  void conclude(const TrainedRun& run) {
     clear_bar();
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
@@ -265,7 +265,7 @@ void apply(const ApplyOptions& options) {
     application.add(file);
   }
   application.finish();
-  application.report(run);
+  application.conclude(run);
 }
 
 }  // namespace gangway::launch

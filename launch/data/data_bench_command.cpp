@@ -192,7 +192,8 @@ void print_json(const std::vector<Source>& sources, const JobSpec& job) {
                                 {"rounds", source.rates},
                                 {"shares", parts}});
   }
-  std::cout << document.dump(2) << std::endl;
+  std::cout << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+            << std::endl;
 }
 
 int bench(const DataBenchWords& words, const Environment& environment) {

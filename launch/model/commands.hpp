@@ -14,6 +14,9 @@
 
 namespace gangway::launch {
 
+/// Fewest generated pictures that have a score.
+inline constexpr std::int64_t kFewestSamples = 100;
+
 enum class OutputFormat {
   kText,
   kJson,
@@ -142,8 +145,9 @@ void train_features(const TrainFeaturesOptions& options);
 /// @throws CheckpointError, ConfigError: one line each
 void export_python(const ExportOptions& options);
 
-/// Parses "0-63" or "1,5,9-12" into seeds, in that order. @throws ConfigError for anything else and
-/// for more than 65,536 seeds
-[[nodiscard]] std::vector<std::uint64_t> parse_seeds(std::string_view text);
+/// Parses "0-63" or "1,5,9-12" into seeds, in that order. @throws ConfigError naming `option` for
+/// anything else and for more than 65,536 seeds
+[[nodiscard]] std::vector<std::uint64_t> parse_seeds(std::string_view text,
+                                                     std::string_view option = "--seeds");
 
 }  // namespace gangway::launch

@@ -35,7 +35,7 @@ void print_report(const TrainedRun& run, const nlohmann::ordered_json& scores) {
       {"kimg", static_cast<double>(run.images) / 1000.0},
       {"weights", run.network.name() + (run.weights == WeightVersion::kAverage ? "_ema" : "")}};
   report.update(scores);
-  fmt::print("{}\n", report.dump());
+  fmt::print("{}\n", report.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 void print_heading(const TrainedRun& run) {
@@ -369,6 +369,10 @@ void evaluate(const EvaluateOptions& options) {
   }
   const std::string& source = run.job.data.source;
   if (run.job.compares_pictures()) {
+    if (run.made.defined() && run.made.size(0) < kFewestSamples) {
+      throw ConfigError(fmt::format("{}: has {} pictures; a score needs {} or more",
+                                    options.made.string(), run.made.size(0), kFewestSamples));
+    }
     const EvaluationSpec& evaluation = run.job.evaluation;
     evaluate_images(
         run,

@@ -11,7 +11,8 @@
 namespace gangway::launch {
 
 /// Returns tensor "output" of a safetensors file: examples [N, …] of the model, images clamped to
-/// [-1, 1]. @throws ConfigError for another shape; CheckpointError for a file that is none
+/// [-1, 1]. @throws ConfigError for another shape or values that are not finite; CheckpointError
+/// for a file that is none
 [[nodiscard]] at::Tensor read_made(const std::filesystem::path& file, const ModelSpec& model);
 
 }  // namespace gangway::launch

@@ -123,7 +123,8 @@ void evaluate_own(TrainedJob& trained, const EvaluateOptions& options) {
     for (const auto& [name, value] : figures) {
       report["figures"][name] = value;
     }
-    fmt::print("{}\n", report.dump());
+    fmt::print("{}\n",
+               report.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return;
   }
   fmt::print("{}  step {}, {:.1f} kimg, score() of {} examples\n", trained.directory.string(),

@@ -49,7 +49,7 @@ gan::Latents latents_of(const SampleOptions& options, const ModelSpec& model) {
   if (options.interpolate.empty()) {
     return gan::latents_of_seeds(model, parse_seeds(options.seeds), options.label);
   }
-  const std::vector<std::uint64_t> ends = parse_seeds(options.interpolate);
+  const std::vector<std::uint64_t> ends = parse_seeds(options.interpolate, "--interpolate");
   if (ends.size() != 2) {
     throw ConfigError(fmt::format("--interpolate {}: names {} seeds; write two, as 3,8",
                                   options.interpolate, ends.size()));

@@ -85,7 +85,8 @@ TrainedJob load_networks(const fs::path& checkpoint, const std::optional<Network
   // Uses the checkpoint's copy of the job: the weights belong to that model, even if job.yaml has
   // changed.
   const checkpoint::Manifest& manifest = state.manifest();
-  const fs::path run = fs::absolute(checkpoint).parent_path().parent_path();
+  const fs::path run =
+      fs::absolute(checkpoint / "../.." / kJobFile).lexically_normal().parent_path();
   JobSpec job = parse_job(manifest.job_yaml, checkpoint.string() + " (job)", run,
                           checkpoint / checkpoint::kManifestName);
   use_kept_modules(job, run);

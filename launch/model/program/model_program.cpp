@@ -26,7 +26,6 @@
 namespace gangway::launch {
 namespace {
 
-constexpr std::int64_t kFewestSamples = 100;
 constexpr std::int64_t kMostSamples = 1'000'000;
 constexpr std::int64_t kMostImages = 100'000'000;
 

@@ -27,10 +27,23 @@ inline constexpr std::int64_t kLeastBucketBytes = 4LL << 20U;
 /// Most micro-batches that a recorded step computes at once with `numerics.cuda_graph: branches`.
 inline constexpr int kMostBranches = 4;
 
+/// Limit of a kernel's arguments (comm/cuda/sum_program.hpp).
+inline constexpr int kMostDeviceSums = 128;
+
+/// Returns the partial sums of a worker that holds `range` of the micro-batches: the fewest whole
+/// subtrees. A GPU kernel adds up those of all workers for a slice of the gradients.
+[[nodiscard]] int device_sums(MicrobatchRange range, int microbatches);
+/// Returns the gradient arenas that the worker needs at once, the open leaf's included
+/// (comm/reduce/partial_stack.hpp).
+[[nodiscard]] int gradient_buffers(MicrobatchRange range, int microbatches);
+
+/// @throws ConfigError, one line with the remedy, if the sums are too many for the job's device
+void require_few_device_sums(const JobSpec& spec, const Layout& layout);
+
 /// Part of a network that a worker has on its GPU, counted in the network's numbers.
 struct DevicePart {
   std::int64_t parameters = 0;  ///< of the whole network
-  std::int64_t held = 0;        ///< parameters that this worker holds; above 0
+  std::int64_t held = 0;        ///< parameters that this worker holds
   MicrobatchRange range;
   int members = 1;     ///< workers that hold the same parameters
   int other_sums = 0;  ///< partial sums that the other members bring

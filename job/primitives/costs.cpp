@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "job/primitives/costs.hpp"
 
-#include <functional>
-#include <numeric>
-
 namespace gangway {
-namespace {
-
-std::int64_t num_elements(const Shape& shape) {
-  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-}
-
-}  // namespace
 
 std::int64_t multiply_adds(const PrimitiveGraph& graph, std::optional<std::size_t> block) {
   std::int64_t count = 0;

@@ -81,6 +81,8 @@ class GraphBuilder {
 [[nodiscard]] Tensor sliced(const Tensor& x, std::int64_t axis, std::int64_t begin,
                             std::int64_t end);
 [[nodiscard]] Tensor matrix_product(const Tensor& a, const Tensor& b);
+/// Returns the inputs of each output of a map. @param weight  [out, …]
+[[nodiscard]] double num_inputs(const Tensor& weight);
 /// @param weight  [out, in]. @param bias  [out], or none
 [[nodiscard]] Tensor linear(const Tensor& x, const Tensor& weight,
                             const std::optional<Tensor>& bias = std::nullopt);
@@ -103,13 +105,11 @@ class GraphBuilder {
 /// @param gain, shift  [C]; none: 1 and 0
 [[nodiscard]] Tensor instance_normalized(const Tensor& x, std::optional<Tensor> gain = std::nullopt,
                                          std::optional<Tensor> shift = std::nullopt);
-/// Returns the filter [1, 3, 3, 1] / 8, squared, for each of `channels` maps, times `factor`.
-[[nodiscard]] Tensor smoothing_filter(GraphBuilder& builder, std::int64_t channels, double factor);
-/// Doubles both sides of maps by that filter.
+/// Doubles both sides of maps by the filter [1, 3, 3, 1] / 8, squared.
 [[nodiscard]] Tensor upsampled(const Tensor& x);
-/// Halves them.
+/// Halves both sides by it.
 [[nodiscard]] Tensor downsampled(const Tensor& x);
-/// Smooths maps. @param factor  of all maps
+/// Applies it with stride 1. @param factor  of all maps
 [[nodiscard]] Tensor smoothed(const Tensor& x, std::int64_t padding, double factor = 1.0);
 
 }  // namespace gangway::primitives

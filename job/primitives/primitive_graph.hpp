@@ -6,12 +6,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
 namespace gangway {
 
 using Shape = std::vector<std::int64_t>;
+
+[[nodiscard]] inline std::int64_t num_elements(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
 
 enum class Operation {
   // Of two tensors, broadcast to one another.

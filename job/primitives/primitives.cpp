@@ -14,8 +14,6 @@ namespace gangway {
 namespace primitives {
 namespace {
 
-constexpr std::string_view kResult = "features";
-
 /// Returns the shape of "features" from another network, by the first block that takes them.
 Shape features_shape(const BlockSpec& first) {
   if (const auto* layer = std::get_if<LayerSpec>(&first)) {
@@ -51,7 +49,6 @@ Shape input_shape(std::string_view name, const BlockSpec& first, const ModelSpec
 }
 
 }  // namespace
-
 }  // namespace primitives
 
 PrimitiveGraph primitives_of(const Architecture& network, const ModelSpec& model, double growth,
@@ -77,11 +74,9 @@ PrimitiveGraph primitives_of(const Architecture& network, const ModelSpec& model
         network.blocks[index]);
   }
   std::vector<primitives::Tensor> outputs;
-  if (network.levels.empty()) {
-    outputs.push_back(live.at(std::string(primitives::kResult)));
-  }
-  for (const std::string& level : network.levels) {
-    outputs.push_back(live.at(level));
+  for (const std::string& name :
+       network.levels.empty() ? std::vector<std::string>{"features"} : network.levels) {
+    outputs.push_back(live.at(name));
   }
   return builder.finish(outputs);
 }

@@ -14,7 +14,6 @@
 
 #include "base/errors.hpp"
 #include "base/rank.hpp"
-#include "job/estimate/device_estimate.hpp"
 #include "job/families/families.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"

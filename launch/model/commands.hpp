@@ -126,11 +126,23 @@ void bench_compute(const ComputeOptions& options);
 /// recall, classes. Toy mixtures and stacked pictures: modes covered. Pairs: likeness to the target
 /// pictures. @throws ConfigError for options that the score does not use
 void evaluate(const EvaluateOptions& options);
+/// `gangway evaluate RUN --follow`: scores the run's newest checkpoint, repeatedly. Waits for the
+/// run first, and returns once it has ended and its last checkpoint has a score. Prints a line for
+/// a score that fails. @throws EnvironmentError after an hour without a new checkpoint
+void follow_scores(const EvaluateOptions& options);
+
+/// Returns once the checkpoint of `options.run.step` has a score; the coordinator limits the time.
+/// @throws CheckpointError if that checkpoint is missing, or a newer one already has a score
+void await_score(const EvaluateOptions& options);
 /// Writes a grid of pictures (points: a scatter plot), one per seed. @throws ConfigError for a
 /// label if the generator makes pictures from pictures
 void sample(const SampleOptions& options);
 /// Writes a file with "noise" and "labels", or "image". @throws ConfigError, EnvironmentError
 void write_inputs(const InputsOptions& options);
+/// Returns tensor "output" of a safetensors file: examples [N, …] of the model, images clamped to
+/// [-1, 1]. @throws ConfigError for another shape or values that are not finite; CheckpointError
+/// for a file that is none
+[[nodiscard]] at::Tensor read_made(const std::filesystem::path& file, const ModelSpec& model);
 /// Prints seconds of single calls and the peak memory as one line of JSON.
 /// @throws ConfigError naming a file that does not fit the network
 void time_network(const TimeOptions& options);
@@ -138,6 +150,19 @@ void time_network(const TimeOptions& options);
 /// the rate. A picture that fails has a line on standard error; the others are made.
 /// @throws ConfigError if the network does not; Error of the first picture's kind if some failed
 void apply(const ApplyOptions& options);
+
+// Results of a job's own step on a checkpoint (docs/own-step.md): pictures and sounds of its
+// show(), figures of its score().
+
+/// Writes the output of show() for the first examples to options.picture, with sounds beside it.
+/// @pre the step has a show(). @throws ConfigError for options about noise
+void write_shown(TrainedJob& trained, const SampleOptions& options);
+
+/// Prints the means of the step's figures over the first evaluation.images examples, or stores them
+/// beside the checkpoint. The first figure decides.
+/// @pre the step has a score(). @throws ConfigError for options about pictures
+void evaluate_own(TrainedJob& trained, const EvaluateOptions& options);
+
 /// Trains the feature network of FD-LeNet and writes its weights.
 void train_features(const TrainFeaturesOptions& options);
 

@@ -19,8 +19,6 @@
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
 #include "launch/model/image_scores.hpp"
-#include "launch/model/other_engines.hpp"
-#include "launch/model/own_results.hpp"
 #include "launch/model/translation_scores.hpp"
 #include "run/run_files.hpp"
 

@@ -29,7 +29,7 @@
 #include "base/system/trusted_code.hpp"
 #include "checkpoint/format/safetensors.hpp"
 #include "job/choices.hpp"
-#include "launch/model/load_tensor.hpp"
+#include "launch/model/trained_run.hpp"
 
 namespace gangway::launch {
 namespace {

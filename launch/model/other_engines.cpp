@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/other_engines.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/own_results.hpp"
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -18,6 +16,7 @@
 #include "gan/evaluation/picture_batch.hpp"
 #include "gan/evaluation/step_batch.hpp"
 #include "gan/pictures/png.hpp"
+#include "launch/model/commands.hpp"
 #include "python/open/python_step.hpp"
 #include "run/run_files.hpp"
 

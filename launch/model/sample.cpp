@@ -20,7 +20,6 @@
 #include "job/families/families.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/files/npy_file.hpp"
-#include "launch/model/own_results.hpp"
 #include "launch/model/translation_scores.hpp"
 
 namespace gangway::launch {

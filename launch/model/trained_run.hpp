@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "checkpoint/format/safetensors.hpp"
 #include "gan/blocks/build_networks.hpp"
 #include "job/spec.hpp"
 
@@ -49,6 +50,11 @@ struct TrainedRun : TrainedState {
   /// Examples that another engine made of evaluation's inputs; undefined: the network makes them.
   at::Tensor made = {};
 };
+
+/// Copies `record` into `target`. @throws CheckpointError if shape or type differ
+/// @param where  source of the record, for the message
+void load_tensor(const checkpoint::TensorRecord& record, at::Tensor& target,
+                 const std::string& where);
 
 /// Loads a network. @throws CheckpointError naming file and tensor that are missing or damaged
 [[nodiscard]] TrainedRun load_network(const std::filesystem::path& checkpoint,

@@ -17,7 +17,6 @@
 #include "job/choices.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
-#include "launch/model/follow_scores.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/process/gpus.hpp"
 #include "launch/process/positive_number.hpp"

@@ -23,7 +23,7 @@ namespace gangway::gan {
 
 namespace {
 
-/// What LibTorch's dispatcher cannot hand to the operators below.
+/// State of a thread that LibTorch's dispatcher does not pass to the operators below.
 struct Thread {
   Owned owned = Owned::kNothing;
   std::optional<double> slope;  // of the activation that the next norm may apply
@@ -32,7 +32,7 @@ struct Thread {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local Thread thread;
 
-/// Gives LibTorch's operators back while a kernel of Gangway's calls them.
+/// Turns Gangway's kernels off while one of them calls LibTorch's operators.
 class Paused {
  public:
   Paused() = default;

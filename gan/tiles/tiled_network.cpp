@@ -61,7 +61,7 @@ struct TiledNetwork::Plan {
   std::int64_t memory_bytes = 0;      // most bytes of stored maps that are in memory at once
   std::int64_t file_bytes = 0;        // same, in files
   std::int64_t row_bytes = 0;         // of one row of the maps that a strip needs, at most
-  std::int64_t largest_strip = 0;     // of all rows of these
+  std::int64_t largest_strip = 0;     // same, of all rows
 };
 
 /// The computation for one input.
@@ -269,8 +269,8 @@ void TiledNetwork::choose_stored() {
       is_normalized_[primitive.inputs.front()] = true;
     }
   }
-  // Made of the picture alone: computed again at its normalization, because writing such large maps
-  // to a file would take longer.
+  // An early map depends on the picture only. It is computed again at its normalization, because
+  // writing such a large map to a file takes longer.
   std::vector<bool> is_early(graph_.tensors.size());
   is_early[graph_.inputs.front()] = true;
   for (const Primitive& primitive : graph_.primitives) {
@@ -279,7 +279,7 @@ void TiledNetwork::choose_stored() {
                      std::ranges::all_of(primitive.inputs, [&](std::size_t input) {
                        return is_early[input] || graph_.tensors[input].is_constant;
                      });
-    // Behind transposed convolutions, too: in a row of them a strip would need ever more border.
+    // Results of transposed convolutions are stored, too: several in a row need ever more border.
     is_stored_[made] =
         made != graph_.outputs.front() &&
         (uses[made] > 1 || (is_normalized_[made] && !is_early[made]) ||

@@ -14,11 +14,11 @@ namespace gangway {
 /// measured once.
 struct MemoryEstimate {
   std::int64_t weights_bytes = 0;    ///< both networks and, if kept, the weight average
-  std::int64_t gradients_bytes = 0;  ///< arenas, stack of partial sums; on a GPU, others' too
+  std::int64_t gradients_bytes = 0;  ///< arenas, partial sums; on a GPU also received ones
   std::int64_t optimizer_bytes = 0;  ///< this worker's slices of the moments
-  std::int64_t activations_bytes =
-      0;                         ///< of one micro-batch through both networks, or of all that wait
-  std::int64_t pools_bytes = 0;  ///< generated images (training.pool), of all micro-batches
+  /// Of one micro-batch through both networks, or of all that wait.
+  std::int64_t activations_bytes = 0;
+  std::int64_t pools_bytes = 0;     ///< generated images (training.pool), of all micro-batches
   std::int64_t recorded_bytes = 0;  ///< of recorded steps (CUDA graphs), beside plain ones
   std::int64_t process_bytes = 0;   ///< loaded libraries; on a GPU also its context
   /// Host memory of a worker on a GPU: libraries and page-locked memory. The rest is the GPU's.

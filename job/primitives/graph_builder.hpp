@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Makes a PrimitiveGraph by arithmetic on tensors, as LibTorch code is written. Computes at once
-// what depends on constants alone. Used by the blocks' lowerings (job/primitives/). Pure.
+// Makes a PrimitiveGraph by arithmetic on tensors, as LibTorch code is written. Computes
+// results of constants at once. Used by the blocks' lowerings (job/primitives/). Pure.
 #pragma once
 
 #include <optional>
@@ -58,7 +58,7 @@ class GraphBuilder {
 [[nodiscard]] Tensor operator+(const Tensor& a, double b);
 [[nodiscard]] Tensor operator*(const Tensor& a, double b);
 
-/// Applies an operation of one tensor, each element alone.
+/// Applies an operation of one tensor, element by element.
 [[nodiscard]] Tensor applied(Operation operation, const Tensor& x, double number = 0.0);
 [[nodiscard]] Tensor activated(const Tensor& x, Activation activation);
 [[nodiscard]] Tensor leaky(const Tensor& x);
@@ -72,7 +72,7 @@ class GraphBuilder {
 
 /// @param axes  the shape behind the batch
 [[nodiscard]] Tensor reshaped(const Tensor& x, Shape axes);
-/// Gives a constant another shape of as many elements, the first axis included.
+/// Gives a constant another shape with as many elements. @param shape  with the first axis
 [[nodiscard]] Tensor constant_as(const Tensor& constant, Shape shape);
 /// Reshapes [N, channels] to factors of maps.
 [[nodiscard]] Tensor as_maps(const Tensor& factors);

@@ -19,13 +19,13 @@ using Shape = std::vector<std::int64_t>;
 }
 
 enum class Operation {
-  // Of two tensors, broadcast to one another.
+  // Of two tensors, which are broadcast.
   kAdd,
   kSubtract,
   kMultiply,
   kDivide,
   kMatrixProduct,  ///< over the last two axes
-  // Of one tensor, each element alone.
+  // Of one tensor, element by element.
   kRelu,
   kLeakyRelu,  ///< `number`: slope below zero
   kSigmoid,
@@ -83,8 +83,7 @@ struct GraphTensor {
   std::string name = {};  ///< of an input ("noise"), of a weight ("0.weight"); empty: none
   Shape shape = {};       ///< for a batch of one example; maps have the model's own resolution
   bool is_constant = false;
-  std::vector<float> values =
-      {};  ///< of a constant, row-major; empty if the graph has shapes alone
+  std::vector<float> values = {};  ///< of a constant, row-major; empty if the graph has only shapes
 };
 
 struct PrimitiveGraph {

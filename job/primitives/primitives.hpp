@@ -20,7 +20,7 @@ namespace gangway {
                                            double growth, const TensorValues& values = nullptr);
 
 /// Returns the multiply-adds of convolutions and matrix products for one example, at the model's
-/// own resolution. @param block  counts this block alone
+/// own resolution. @param block  counts only this block
 [[nodiscard]] std::int64_t multiply_adds(const PrimitiveGraph& graph,
                                          std::optional<std::size_t> block = std::nullopt);
 

@@ -33,7 +33,7 @@ struct EvaluateOptions {
   std::filesystem::path lenet;          ///< weights of FD-LeNet
   std::optional<std::int64_t> real;     ///< training images to compare with; nullopt: the usual set
   OutputFormat format = OutputFormat::kText;
-  std::filesystem::path made;  ///< read_made: scores these pictures instead; empty: none
+  std::filesystem::path made;  ///< pictures of another engine to score (read_made); empty: none
   bool follows = false;        ///< follow_scores
   bool awaits = false;         ///< await_score
   /// Given options that apply only to scores of generated images: "--real".
@@ -46,7 +46,7 @@ struct SampleOptions {
   std::filesystem::path picture = "grid.png";
   std::optional<std::int64_t> label;
   std::string interpolate;       ///< "A,B": frames between two seeds; replaces `seeds`
-  int frames = 16;               ///< number of these frames
+  int frames = 16;               ///< number of frames
   std::filesystem::path noise;   ///< .npy, float [N, latent + codes]; replaces `seeds`; empty: none
   std::filesystem::path single;  ///< folder for one file per picture; replaces the grid
   bool has_captions = false;     ///< seeds and labels under the pictures
@@ -56,13 +56,13 @@ struct SampleOptions {
 /// Inputs of a run's network, for other engines.
 struct InputsOptions {
   RunChoice run;
-  std::string seeds = "0-31";          ///< noise of these seeds, or these training pictures
+  std::string seeds = "0-31";          ///< of the noise, or numbers of training pictures
   bool is_evaluation = false;          ///< instead: the inputs that `evaluate` gives
   std::optional<std::int64_t> images;  ///< their number; nullopt: evaluation.images of the job
   std::filesystem::path file;          ///< safetensors to be written; must not exist
 };
 
-/// What `time_network` measures, as share/python/gangway/tools/bench/engine.py does of others.
+/// A measurement of a run's network. share/python/gangway/tools/engine.py measures other engines.
 struct TimeOptions {
   RunChoice run;
   std::filesystem::path inputs;  ///< as write_inputs makes it
@@ -74,7 +74,7 @@ struct TimeOptions {
 
 struct ApplyOptions {
   RunChoice run;
-  std::string network;  ///< of the job; empty: the one whose results are shown
+  std::string network;                          ///< of the job; empty: the shown network
   std::vector<std::filesystem::path> pictures;  ///< files and folders
   std::filesystem::path output;                 ///< folder of the results
   double memory_gib = 2.0;                      ///< for maps; pictures and LibTorch come on top

@@ -42,7 +42,7 @@ void print_heading(const TrainedRun& run) {
              (run.weights == WeightVersion::kAverage ? "averaged " : "") + run.network.name());
 }
 
-/// Stores a score beside the checkpoint; prints that of pictures that another engine made.
+/// Stores a score beside the checkpoint, or prints it if another engine made the pictures.
 void record(const TrainedRun& run, checkpoint::CheckpointScore score) {
   if (run.made.defined()) {
     const char* const better = score.better == checkpoint::Better::kHigher ? "higher" : "lower";

@@ -126,6 +126,7 @@ void bench_compute(const ComputeOptions& options);
 /// recall, classes. Toy mixtures and stacked pictures: modes covered. Pairs: likeness to the target
 /// pictures. @throws ConfigError for options that the score does not use
 void evaluate(const EvaluateOptions& options);
+
 /// `gangway evaluate RUN --follow`: scores the run's newest checkpoint, repeatedly. Waits for the
 /// run first, and returns once it has ended and its last checkpoint has a score. Prints a line for
 /// a score that fails. @throws EnvironmentError after an hour without a new checkpoint
@@ -134,6 +135,7 @@ void follow_scores(const EvaluateOptions& options);
 /// Returns once the checkpoint of `options.run.step` has a score; the coordinator limits the time.
 /// @throws CheckpointError if that checkpoint is missing, or a newer one already has a score
 void await_score(const EvaluateOptions& options);
+
 /// Writes a grid of pictures (points: a scatter plot), one per seed. @throws ConfigError for a
 /// label if the generator makes pictures from pictures
 void sample(const SampleOptions& options);

@@ -165,6 +165,7 @@ class Apply(unittest.TestCase):
             self.assertEqual(len(errors.splitlines()), 1, errors)
             self.assertIn(why, errors)
             self.assertFalse((self.folder / "none").exists())
+        self.assertIn("'inf' is no number above 0", self.apply("unet", self.folder / "a.png", "--memory", "inf", code=USAGE)[1])
         (self.folder / "void").mkdir()
         self.assertIn("void: holds no .png", self.apply("unet", self.folder / "void", code=USAGE)[1])
 

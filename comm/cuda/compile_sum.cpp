@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "job/estimate/device_sums.hpp"
+#include "job/estimate/device_estimate.hpp"
 
 namespace gangway::comm {
 namespace {

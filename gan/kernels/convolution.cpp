@@ -67,7 +67,8 @@ std::optional<KernelPlaces> own_places(const at::Tensor& x, const at::Tensor& we
       !weight.is_contiguous(kLast) || weight.suggest_memory_format() != kLast ||
       weight.size(2) != weight.size(3) || x.size(1) != weight.size(places.is_transposed ? 0 : 1) ||
       places.groups != 1 || !is_square(places.stride) || !is_square(places.padding) ||
-      places.dilation != std::vector<std::int64_t>{1, 1}) {
+      places.dilation != std::vector<std::int64_t>{1, 1} ||
+      (places.is_transposed && std::ranges::max(places.output_padding) >= places.stride[0])) {
     return std::nullopt;
   }
   const KernelPlaces own{weight.size(2), places.stride[0], places.padding[0]};
@@ -83,7 +84,7 @@ at::Tensor product(const at::Tensor& x, const at::Tensor& weight,
                    const std::optional<at::Tensor>& bias, const ConvolutionPlaces& places) {
   const at::AutoDispatchBelowADInplaceOrView below;
   const std::optional<KernelPlaces> own = own_places(x, weight, places);
-  if (!own) {
+  if (!own || !is_bias_of(bias, weight.size(places.is_transposed ? 1 : 0))) {
     return at::convolution(x, weight, bias, places.stride, places.padding, places.dilation,
                            places.is_transposed, places.output_padding, places.groups);
   }
@@ -220,6 +221,10 @@ std::vector<std::int64_t> by_side(c10::SymIntArrayRef values, std::size_t sides)
     numbers.resize(sides, numbers.front());
   }
   return numbers;
+}
+
+bool is_bias_of(const std::optional<at::Tensor>& bias, std::int64_t channels) {
+  return !bias || bias->sizes() == at::IntArrayRef(channels);
 }
 
 at::Tensor convolved(const at::Tensor& x, const at::Tensor& weight,

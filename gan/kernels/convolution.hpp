@@ -37,6 +37,9 @@ struct ConvolutionPlaces {
 /// Returns one number for each side of a picture; a single one holds for all sides.
 [[nodiscard]] std::vector<std::int64_t> by_side(c10::SymIntArrayRef values, std::size_t sides = 2);
 
+/// Returns whether `bias` has the shape [channels]. LibTorch's kernels refuse any other shape.
+[[nodiscard]] bool is_bias_of(const std::optional<at::Tensor>& bias, std::int64_t channels);
+
 /// Registers these derivatives for every convolution of this process, with or without autocast.
 /// @param key  dispatch key to register for, e.g. c10::DispatchKey::AutogradCUDA
 void derive_convolutions_well(c10::DispatchKey key);

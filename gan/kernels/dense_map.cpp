@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "gan/kernels/dense_map.hpp"
 
+#include <algorithm>
+
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/autograd/graph_task.h>
 
-#include "gan/kernels/add_loops.hpp"
+#include "gan/kernels/cpu_versions.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -18,6 +20,19 @@ constexpr std::int64_t kLargeElements = std::int64_t{1} << 20;
 /// With more rows, MKL's products of both orders take equally long.
 constexpr std::int64_t kFewRows = 48;
 constexpr std::int64_t kElementsAtOnce = std::int64_t{1} << 16;
+
+/// Computes sum[i] += addend[i] in float32.
+GANGWAY_CPU_VERSIONS void add_to(float* sum, const c10::BFloat16* addend, std::int64_t elements) {
+  for (std::int64_t i = 0; i < elements; i += kLanes) {
+    const int lanes = static_cast<int>(std::min<std::int64_t>(kLanes, elements - i));
+    Lanes left;
+    Lanes right;
+    load(sum + i, lanes, left);
+    load(addend + i, lanes, right);
+    left += right;
+    store(left, lanes, sum + i);
+  }
+}
 
 /// Adds rows^T x to `sum`, without a temporary of that size if LibTorch can.
 void add_product(const at::Tensor& rows, const at::Tensor& x, at::Tensor& sum) {
@@ -94,8 +109,8 @@ at::Tensor map_densely(const at::Tensor& x, const at::Tensor& weight) {
 }
 
 bool is_large_map(const at::Tensor& x, const at::Tensor& weight) {
-  return x.is_cpu() && x.dim() == 2 && weight.numel() >= kLargeElements && weight.is_leaf() &&
-         weight.scalar_type() == at::kFloat && weight.is_contiguous() &&
+  return x.is_cpu() && x.dim() == 2 && weight.dim() == 2 && weight.numel() >= kLargeElements &&
+         weight.is_leaf() && weight.scalar_type() == at::kFloat && weight.is_contiguous() &&
          (x.scalar_type() == at::kFloat || x.scalar_type() == at::kBFloat16);
 }
 

@@ -23,7 +23,7 @@ namespace gangway::gan {
 
 namespace {
 
-/// What LibTorch's dispatcher cannot hand to the operators below.
+/// State of a thread that LibTorch's dispatcher does not pass to the operators below.
 struct Thread {
   Owned owned = Owned::kNothing;
   std::optional<double> slope;  // of the activation that the next norm may apply
@@ -32,7 +32,7 @@ struct Thread {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local Thread thread;
 
-/// Gives LibTorch's operators back while a kernel of Gangway's calls them.
+/// Turns Gangway's kernels off while one of them calls LibTorch's operators.
 class Paused {
  public:
   Paused() = default;
@@ -45,6 +45,7 @@ class Paused {
 };
 
 const std::vector<std::int64_t> kNone{0, 0};
+const std::vector<std::int64_t> kUndilated{1, 1};
 
 /// Returns whether `x` is memory of this CPU and nothing else: no tensor of functorch, of a mode of
 /// Python's or of forward-mode derivatives, which Gangway's kernels do not see.
@@ -75,7 +76,8 @@ std::optional<at::Tensor> mapped(const at::Tensor& x, const at::Tensor& weight,
                             x.scalar_type() == weight.scalar_type() &&
                             x.size(1) == weight.size(0) && weight.size(2) == weight.size(3) &&
                             places.groups == 1 && places.padding == kNone &&
-                            places.output_padding == kNone;
+                            places.output_padding == kNone && places.dilation == kUndilated &&
+                            is_bias_of(given(bias), weight.size(1));
   return is_of_points ? map_points(x, weight, given(bias))
                       : convolved(x, weight, given(bias), places);
 }

@@ -53,8 +53,8 @@ __attribute__((target("avx512f"))) void multiply_by_avx512(const TileProduct<kRo
   }
 }
 
-/// The same with vectors of half the length, and the same bits. A tile is one vector of kLanes
-/// wide, because there are half as many registers.
+/// The same with vectors of half the length, and the same bits. Tiles are kLanes wide, because
+/// there are half as many registers.
 template <int kRows, int kCount>
 __attribute__((target("avx2,fma"))) void multiply_by_avx2(const TileProduct<kRows>& product) {
   const std::int64_t end = product.length * product.step;

@@ -37,8 +37,8 @@ struct Lines {
   std::int64_t end;
 };
 
-/// The pixels under a kernel, as a matrix of one row a place. Its columns are those of each kernel
-/// row, one kernel row behind another.
+/// The pixels under a kernel as a matrix with a row for each place. Its columns are the kernel's
+/// rows, one behind another.
 struct Patches {
   const float* pixels;  ///< [N, height, width, channels]
   std::int64_t height;

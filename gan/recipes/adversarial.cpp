@@ -13,17 +13,6 @@
 namespace gangway::gan {
 namespace {
 
-using pipeline::Application;
-using pipeline::Draw;
-using pipeline::Join;
-using pipeline::Loss;
-using pipeline::Node;
-using pipeline::Pass;
-using pipeline::Penalty;
-using pipeline::Phase;
-using pipeline::Reals;
-using pipeline::Running;
-
 /// Streams of the discriminator's applications in a pass, which draw apart.
 constexpr int kOfReals = 0;
 constexpr int kOfFakes = 1;
@@ -47,16 +36,12 @@ class Passes {
   [[nodiscard]] bool couples() const { return job_.training.loss == LossKind::kRelativistic; }
 
   [[nodiscard]] Pass real() const {
-    if (!job_.training.labels.is_any()) {
-      return with_lecam(
-          {"real", {Reals{}, judge_reals(), loss("-real", {"real_logits"}, discriminator_)}},
-          kLecamReal);
+    Pass pass{"real", {Reals{}, judge_reals(), loss("-real", {"real_logits"}, discriminator_)}};
+    if (job_.training.labels.is_any()) {
+      pass.nodes = {Reals{}, Draw{.kind = Draw::Kind::kTargets, .output = "targets"}, judge_reals(),
+                    loss("-targets", {"real_logits", "targets"}, discriminator_)};
     }
-    return with_lecam(
-        {"real",
-         {Reals{}, Draw{.kind = Draw::Kind::kTargets, .output = "targets"}, judge_reals(),
-          loss("-targets", {"real_logits", "targets"}, discriminator_)}},
-        kLecamReal);
+    return with_lecam(std::move(pass), kLecamReal);
   }
   [[nodiscard]] Pass fake() const {
     return with_lecam(of_fakes("fake", loss("-fake", {"fake_logits"}, discriminator_)), kLecamFake);
@@ -119,8 +104,8 @@ class Passes {
   }
 
  private:
-  [[nodiscard]] std::vector<pipeline::Input> with_labels(std::vector<pipeline::Input> inputs,
-                                                         const std::string& labels) const {
+  [[nodiscard]] std::vector<Input> with_labels(std::vector<Input> inputs,
+                                               const std::string& labels) const {
     if (has_labels_) {
       inputs.push_back({"labels", labels});
     }
@@ -263,12 +248,10 @@ std::vector<Phase> adversarial_phases(const Job& job) {
   phases.push_back({.name = "discriminator",
                     .networks = {of.discriminator_network()},
                     .repeats = discriminator.steps,
-                    .agrees = job.agrees_on_updates(of.discriminator_network()),
                     .takes_reals = true,
                     .passes = discriminator_passes(job, of)});
   phases.push_back({.name = "generator",
                     .networks = {of.generator_network()},
-                    .agrees = job.agrees_on_updates(of.generator_network()),
                     .takes_reals = takes_new,
                     .first_reals = takes_new ? discriminator.steps : 0,
                     .orthogonal_weight = job.training.orthogonal_weight,
@@ -279,17 +262,15 @@ std::vector<Phase> adversarial_phases(const Job& job) {
     phases.push_back({.name = "discriminator_regulariser",
                       .networks = {of.discriminator_network()},
                       .interval = job.training.penalty.r1_interval,
-                      .agrees = job.agrees_on_updates(of.discriminator_network()),
                       .passes = of.regularisers(job.training.penalty.r1_interval)});
   }
   if (const PathLengthSpec& lengths = job.training.path_length; lengths.is_lazy()) {
     phases.push_back({.name = "generator_regulariser",
                       .networks = {of.generator_network()},
                       .interval = lengths.interval,
-                      .agrees = job.agrees_on_updates(of.generator_network()),
                       .passes = {of.path_length(lengths.interval)}});
   }
-  return completed(with_augmentation(job, std::move(phases)));
+  return completed(job, with_augmentation(job, std::move(phases)));
 }
 
 }  // namespace gangway::gan

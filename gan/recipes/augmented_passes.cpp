@@ -9,15 +9,6 @@
 namespace gangway::gan {
 namespace {
 
-using pipeline::Application;
-using pipeline::Augment;
-using pipeline::Input;
-using pipeline::Join;
-using pipeline::Node;
-using pipeline::Pass;
-using pipeline::Penalty;
-using pipeline::Running;
-
 constexpr const char* kRealImages = "real";
 constexpr const char* kFakeImages = "fake";
 
@@ -110,8 +101,7 @@ bool harvest_signs(Pass& pass, NetworkId judge) {
 
 }  // namespace
 
-std::vector<pipeline::Phase> with_augmentation(const Job& job,
-                                               std::vector<pipeline::Phase> phases) {
+std::vector<Phase> with_augmentation(const Job& job, std::vector<Phase> phases) {
   if (!job.training.augment.is_any()) {
     return phases;
   }
@@ -119,7 +109,7 @@ std::vector<pipeline::Phase> with_augmentation(const Job& job,
   const AugmentationSpec& spec = job.training.augment;
   // All phases of a step use one strength, stored by the step's update of the judge.
   bool is_stored = false;
-  for (pipeline::Phase& phase : phases) {
+  for (Phase& phase : phases) {
     bool is_harvested = false;
     for (Pass& pass : phase.passes) {
       augment(pass, judge, kRealImages, 0, spec, !is_stored);

@@ -9,15 +9,6 @@
 namespace gangway::gan {
 namespace {
 
-using pipeline::Application;
-using pipeline::completed;
-using pipeline::Join;
-using pipeline::Loss;
-using pipeline::Node;
-using pipeline::Pass;
-using pipeline::Pool;
-using pipeline::Reals;
-
 /// Factor of the discriminators' loss, which slows their learning (the authors' code).
 constexpr double kJudgesShare = 0.5;
 
@@ -121,17 +112,15 @@ class Cycle {
 
 }  // namespace
 
-std::vector<pipeline::Phase> cyclegan_phases(const Job& job) {
+std::vector<Phase> cyclegan_phases(const Job& job) {
   const Cycle cycle(job);
-  return completed({{.name = "generators",
-                     .networks = cycle.generators(),
-                     .agrees = clips_one_of(job, cycle.generators()),
-                     .takes_reals = true,
-                     .passes = {cycle.translate()}},
-                    {.name = "discriminators",
-                     .networks = cycle.discriminators(),
-                     .agrees = clips_one_of(job, cycle.discriminators()),
-                     .passes = {cycle.judge()}}});
+  return completed(
+      job,
+      {{.name = "generators",
+        .networks = cycle.generators(),
+        .takes_reals = true,
+        .passes = {cycle.translate()}},
+       {.name = "discriminators", .networks = cycle.discriminators(), .passes = {cycle.judge()}}});
 }
 
 }  // namespace gangway::gan

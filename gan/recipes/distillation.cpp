@@ -8,12 +8,6 @@
 namespace gangway::gan {
 namespace {
 
-using pipeline::Application;
-using pipeline::completed;
-using pipeline::Loss;
-using pipeline::Node;
-using pipeline::Pass;
-
 /// Generates examples of drawn noise.
 std::vector<Node> making(const SplitAdversaries& networks) {
   std::vector<Node> nodes = networks.draws();
@@ -73,20 +67,18 @@ Pass imitate(const Job& job, const SplitAdversaries& networks) {
 
 }  // namespace
 
-std::vector<pipeline::Phase> distillation_phases(const Job& job) {
+std::vector<Phase> distillation_phases(const Job& job) {
   const SplitAdversaries networks(job);
   // The head is first because its gradient is complete while backward is in the trunk.
   const std::vector<NetworkId> judges{networks.discriminator(), networks.trunk()};
-  return completed({{.name = "discriminator",
-                     .networks = judges,
-                     .repeats = job.network("discriminator").steps,
-                     .agrees = clips_one_of(job, judges),
-                     .takes_reals = true,
-                     .passes = {networks.real(), judge_fakes(networks)}},
-                    {.name = "generator",
-                     .networks = {networks.generator()},
-                     .agrees = clips_one_of(job, {networks.generator()}),
-                     .passes = {imitate(job, networks)}}});
+  return completed(job, {{.name = "discriminator",
+                          .networks = judges,
+                          .repeats = job.network("discriminator").steps,
+                          .takes_reals = true,
+                          .passes = {networks.real(), judge_fakes(networks)}},
+                         {.name = "generator",
+                          .networks = {networks.generator()},
+                          .passes = {imitate(job, networks)}}});
 }
 
 }  // namespace gangway::gan

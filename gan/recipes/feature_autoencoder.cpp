@@ -9,15 +9,6 @@
 namespace gangway::gan {
 namespace {
 
-using pipeline::Application;
-using pipeline::completed;
-using pipeline::Draw;
-using pipeline::Join;
-using pipeline::Loss;
-using pipeline::Node;
-using pipeline::Pass;
-using pipeline::Reals;
-
 /// Streams of a network's applications in a pass, which draw apart.
 constexpr int kCompared = 0;
 constexpr int kJudged = 1;
@@ -79,27 +70,25 @@ Pass reconstruct(const Job& job, const SplitAdversaries& networks) {
 
 }  // namespace
 
-std::vector<pipeline::Phase> feature_autoencoder_phases(const Job& job) {
+std::vector<Phase> feature_autoencoder_phases(const Job& job) {
   const SplitAdversaries networks(job);
   const std::vector<NetworkId> judges{networks.discriminator(), networks.trunk()};
   // The generator is first because its gradients are complete while backward is in the encoder.
   const std::vector<NetworkId> makers{networks.generator(), job.id_of("encoder")};
   const double weight = job.training.autoencoder.adversarial_weight;
   return completed(
-      {{.name = "discriminator",
-        .networks = judges,
-        .repeats = job.network("discriminator").steps,
-        .agrees = clips_one_of(job, judges),
-        .takes_reals = true,
-        .passes = {networks.real(), reconstructed(job, networks),
-                   of_prior(networks, "fake",
-                            networks.loss("fake", "fake", networks.discriminator()))}},
-       {.name = "autoencoder",
-        .networks = makers,
-        .agrees = clips_one_of(job, makers),
-        .passes = {of_prior(networks, "generate",
-                            networks.loss("generator", "fake", networks.generator(), weight)),
-                   reconstruct(job, networks)}}});
+      job, {{.name = "discriminator",
+             .networks = judges,
+             .repeats = job.network("discriminator").steps,
+             .takes_reals = true,
+             .passes = {networks.real(), reconstructed(job, networks),
+                        of_prior(networks, "fake",
+                                 networks.loss("fake", "fake", networks.discriminator()))}},
+            {.name = "autoencoder",
+             .networks = makers,
+             .passes = {of_prior(networks, "generate",
+                                 networks.loss("generator", "fake", networks.generator(), weight)),
+                        reconstruct(job, networks)}}});
 }
 
 }  // namespace gangway::gan

@@ -9,14 +9,6 @@
 namespace gangway::gan {
 namespace {
 
-using pipeline::Application;
-using pipeline::completed;
-using pipeline::Draw;
-using pipeline::Join;
-using pipeline::Loss;
-using pipeline::Node;
-using pipeline::Pass;
-
 /// Generates examples of drawn codes, and applies discriminator and posterior to them.
 Pass of_codes(const Job& job, const SplitAdversaries& networks, const std::string& name,
               const Loss& loss, bool trains_generator) {
@@ -58,23 +50,22 @@ Pass of_codes(const Job& job, const SplitAdversaries& networks, const std::strin
 
 }  // namespace
 
-std::vector<pipeline::Phase> information_phases(const Job& job) {
+std::vector<Phase> information_phases(const Job& job) {
   const SplitAdversaries networks(job);
   // The heads are first because their gradients are complete while backward is in the trunk.
   const std::vector<NetworkId> judges{networks.discriminator(), job.id_of("posterior"),
                                       networks.trunk()};
   return completed(
+      job,
       {{.name = "discriminator",
         .networks = judges,
         .repeats = job.network("discriminator").steps,
-        .agrees = clips_one_of(job, judges),
         .takes_reals = true,
         .passes = {networks.real(),
                    of_codes(job, networks, "fake",
                             networks.loss("fake", "fake", networks.discriminator()), false)}},
        {.name = "generator",
         .networks = {networks.generator()},
-        .agrees = clips_one_of(job, {networks.generator()}),
         .passes = {of_codes(job, networks, "generate",
                             networks.loss("generator", "fake", networks.generator()), true)}}});
 }

@@ -9,14 +9,6 @@
 namespace gangway::gan {
 namespace {
 
-using pipeline::Application;
-using pipeline::completed;
-using pipeline::Join;
-using pipeline::Loss;
-using pipeline::Node;
-using pipeline::Pass;
-using pipeline::Reals;
-
 /// Factor of the discriminator's loss, which slows its learning (section 3.3).
 constexpr double kDiscriminatorShare = 0.5;
 
@@ -39,7 +31,7 @@ void append(std::vector<Node>& nodes, std::vector<Node> more) {
 
 }  // namespace
 
-std::vector<pipeline::Phase> pix2pix_phases(const Job& job) {
+std::vector<Phase> pix2pix_phases(const Job& job) {
   const NetworkId generator = job.id_of("generator");
   const NetworkId discriminator = job.id_of("discriminator");
   const std::string word(name_of(job.training.loss));
@@ -64,15 +56,12 @@ std::vector<pipeline::Phase> pix2pix_phases(const Job& job) {
   if (job.training.reuse_fakes) {
     generate.recall = {.phase = 0, .pass = 0, .nodes = num_making};
   }
-  return completed({{.name = "discriminator",
-                     .networks = {discriminator},
-                     .agrees = job.agrees_on_updates(discriminator),
-                     .takes_reals = true,
-                     .passes = {Pass{"judge", std::move(judged)}}},
-                    {.name = "generator",
-                     .networks = {generator},
-                     .agrees = job.agrees_on_updates(generator),
-                     .passes = {std::move(generate)}}});
+  return completed(
+      job, {{.name = "discriminator",
+             .networks = {discriminator},
+             .takes_reals = true,
+             .passes = {Pass{"judge", std::move(judged)}}},
+            {.name = "generator", .networks = {generator}, .passes = {std::move(generate)}}});
 }
 
 }  // namespace gangway::gan

@@ -18,7 +18,7 @@
 namespace gangway::gan {
 namespace {
 
-using Phases = std::vector<pipeline::Phase> (*)(const Job& job);
+using Phases = std::vector<Phase> (*)(const Job& job);
 
 constexpr std::array kPhases{
     std::pair<std::string_view, Phases>{"adversarial", adversarial_phases},
@@ -31,28 +31,27 @@ constexpr std::array kPhases{
     std::pair<std::string_view, Phases>{"distill", distillation_phases},
 };
 
-bool looks_at_reals(const pipeline::Phase& phase) {
-  return std::ranges::any_of(phase.passes, [](const pipeline::Pass& pass) {
-    return std::ranges::any_of(pass.nodes, [](const pipeline::Node& node) {
-      return std::holds_alternative<pipeline::Reals>(node);
-    });
+bool looks_at_reals(const Phase& phase) {
+  return std::ranges::any_of(phase.passes, [](const Pass& pass) {
+    return std::ranges::any_of(
+        pass.nodes, [](const Node& node) { return std::holds_alternative<Reals>(node); });
   });
 }
 
 /// Removes frozen networks from the phases, and phases that then train nothing.
-std::vector<pipeline::Phase> without_frozen(std::vector<pipeline::Phase> phases, const Job& job) {
+std::vector<Phase> without_frozen(std::vector<Phase> phases, const Job& job) {
   if (std::ranges::none_of(job.networks, &NetworkSpec::is_frozen)) {
     return phases;
   }
-  for (pipeline::Phase& phase : phases) {
+  for (Phase& phase : phases) {
     std::erase_if(phase.networks,
                   [&job](NetworkId network) { return job.networks[network].is_frozen; });
   }
-  std::erase_if(phases, [](const pipeline::Phase& phase) { return phase.networks.empty(); });
-  for (pipeline::Phase& phase : phases) {
-    for (pipeline::Pass& pass : phase.passes) {
+  std::erase_if(phases, [](const Phase& phase) { return phase.networks.empty(); });
+  for (Phase& phase : phases) {
+    for (Pass& pass : phase.passes) {
       if (pass.recall) {
-        const auto earlier = std::ranges::find(phases, pass.recall->phase, &pipeline::Phase::index);
+        const auto earlier = std::ranges::find(phases, pass.recall->phase, &Phase::index);
         if (earlier == phases.end()) {
           pass.recall.reset();  // the recalled phase is gone: computes it anew
         } else {
@@ -61,7 +60,7 @@ std::vector<pipeline::Phase> without_frozen(std::vector<pipeline::Phase> phases,
       }
     }
   }
-  if (std::ranges::none_of(phases, &pipeline::Phase::takes_reals)) {
+  if (std::ranges::none_of(phases, &Phase::takes_reals)) {
     // If the phase that took new examples is gone, the first remaining phase with real examples
     // does.
     const auto first = std::ranges::find_if(phases, looks_at_reals);
@@ -74,10 +73,9 @@ std::vector<pipeline::Phase> without_frozen(std::vector<pipeline::Phase> phases,
 
 /// @throws ConfigError if a trained network is not updated in every step, because updates copy the
 /// snapshots
-void require_updates(const std::vector<pipeline::Phase>& phases, const Job& job,
-                     const std::string& file) {
+void require_updates(const std::vector<Phase>& phases, const Job& job, const std::string& file) {
   for (const NetworkId id : job.networks.ids()) {
-    const bool is_updated = std::ranges::any_of(phases, [id](const pipeline::Phase& phase) {
+    const bool is_updated = std::ranges::any_of(phases, [id](const Phase& phase) {
       return phase.interval == 1 && std::ranges::find(phase.networks, id) != phase.networks.end();
     });
     if (!is_updated && !job.networks[id].is_frozen) {
@@ -89,36 +87,34 @@ void require_updates(const std::vector<pipeline::Phase>& phases, const Job& job,
 }
 
 /// Returns the phases of the job's own step: each is a method that computes a micro-batch's loss.
-std::vector<pipeline::Phase> own_phases(const Job& job) {
+std::vector<Phase> own_phases(const Job& job) {
   if (job.training.own.phases.empty()) {
     throw ConfigError(
         "training.step is Python, and its phases have not been read here: there is no plan of it");
   }
-  std::vector<pipeline::Phase> phases;
+  std::vector<Phase> phases;
   int reals = 0;
   for (const OwnPhase& own : job.training.own.phases) {
-    pipeline::Phase phase{.name = own.name,
-                          .repeats = own.repeats,
-                          .interval = own.interval,
-                          .takes_reals = own.takes_reals,
-                          .first_reals = own.takes_reals ? reals : 0};
+    Phase phase{.name = own.name,
+                .repeats = own.repeats,
+                .interval = own.interval,
+                .takes_reals = own.takes_reals,
+                .first_reals = own.takes_reals ? reals : 0};
     reals += own.takes_reals ? own.repeats : 0;
     for (const std::string& name : own.networks) {
       phase.networks.push_back(job.id_of(name));
-      phase.agrees = phase.agrees || job.agrees_on_updates(phase.networks.back());
     }
-    pipeline::Application call{.network = phase.networks.front(),
-                               .inputs = {{"image", "real"}, {"labels", "real_labels"}},
-                               .output = "loss",
-                               .method = own.name};
+    Application call{.network = phase.networks.front(),
+                     .inputs = {{"image", "real"}, {"labels", "real_labels"}},
+                     .output = "loss",
+                     .method = own.name};
     for (const NetworkId network : job.networks.ids()) {
       if (network != call.network) {
         call.beside.push_back(network);
       }
     }
-    const pipeline::Loss loss{
-        .function = "made", .inputs = {"loss"}, .shown_with = phase.networks.front()};
-    phase.passes.push_back({.name = own.name, .nodes = {pipeline::Reals{}, call, loss}});
+    const Loss loss{.function = "made", .inputs = {"loss"}, .shown_with = phase.networks.front()};
+    phase.passes.push_back({.name = own.name, .nodes = {Reals{}, call, loss}});
     phases.push_back(std::move(phase));
   }
   if (reals != job.real_batches_per_step()) {
@@ -131,12 +127,12 @@ std::vector<pipeline::Phase> own_phases(const Job& job) {
     }
     throw ConfigError(complaint);
   }
-  return completed(std::move(phases));
+  return completed(job, std::move(phases));
 }
 
 /// Returns the phases of the job's library. They are in its file with LibTorch, which only workers
 /// load; no other process needs them.
-std::vector<pipeline::Phase> phases_of_library(const Job& job, std::string_view torch) {
+std::vector<Phase> phases_of_library(const Job& job, std::string_view torch) {
   const std::string file = blocks_file(job.model.library.file).string();
   const SharedLibrary opened = open_blocks(job.model.library.file, torch);
   const LibraryRecipes& added =
@@ -148,16 +144,16 @@ std::vector<pipeline::Phase> phases_of_library(const Job& job, std::string_view 
     complaint.append(": does not say what a step of its recipe ").append(name);
     throw ConfigError(complaint.append(" does: gangway_library_recipes() has to list it"));
   }
-  std::vector<pipeline::Phase> phases = completed(found->phases(job));
+  std::vector<Phase> phases = completed(found->phases(job));
   require_updates(phases, job, file);
   return phases;
 }
 
 }  // namespace
 
-std::vector<pipeline::Phase> phases_of(const Job& job, std::string_view torch) {
+std::vector<Phase> phases_of(const Job& job, std::string_view torch) {
   if (job.training.step.is_python()) {
-    std::vector<pipeline::Phase> phases = own_phases(job);
+    std::vector<Phase> phases = own_phases(job);
     require_updates(phases, job, job.training.step.file);
     return phases;
   }

@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "gan/recipes/split_adversaries.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "job/choices.hpp"
 
 namespace gangway::gan {
-namespace {
-
-using pipeline::Application;
-using pipeline::Draw;
-using pipeline::Input;
-using pipeline::Loss;
-using pipeline::Node;
-using pipeline::Pass;
-using pipeline::Reals;
-
-}  // namespace
 
 SplitAdversaries::SplitAdversaries(const Job& job)
     : job_(job),
@@ -68,11 +56,6 @@ std::vector<Node> SplitAdversaries::draws() const {
     nodes.emplace_back(Draw{.kind = Draw::Kind::kLabels, .output = "fake_labels"});
   }
   return nodes;
-}
-
-bool clips_one_of(const Job& job, const std::vector<NetworkId>& networks) {
-  return std::ranges::any_of(networks,
-                             [&job](NetworkId network) { return job.agrees_on_updates(network); });
 }
 
 }  // namespace gangway::gan

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "job/spec.hpp"
-#include "pipeline/graph.hpp"
+#include "gan/recipes/recipe_phases.hpp"
 
 namespace gangway::gan {
 
@@ -20,32 +19,28 @@ class SplitAdversaries {
   [[nodiscard]] NetworkId discriminator() const { return discriminator_; }
 
   /// Applies the generator: `noise` → `output`.
-  [[nodiscard]] pipeline::Application generated(const std::string& noise, const std::string& labels,
-                                                const std::string& output, int stream = 0) const;
+  [[nodiscard]] Application generated(const std::string& noise, const std::string& labels,
+                                      const std::string& output, int stream = 0) const;
   /// Applies the trunk: `images` → `images`_features. @param stream  unique within a pass
-  [[nodiscard]] pipeline::Application features_of(const std::string& images, int stream) const;
+  [[nodiscard]] Application features_of(const std::string& images, int stream) const;
   /// Applies the head: `images`_features → `images`_logits.
-  [[nodiscard]] pipeline::Application verdict_on(const std::string& images,
-                                                 const std::string& labels, int stream) const;
+  [[nodiscard]] Application verdict_on(const std::string& images, const std::string& labels,
+                                       int stream) const;
   /// Returns the loss of `images`_logits. @param part  "real", "fake" or "generator"
-  [[nodiscard]] pipeline::Loss loss(const std::string& part, const std::string& images,
-                                    NetworkId shown_with, double weight = 1.0) const;
+  [[nodiscard]] Loss loss(const std::string& part, const std::string& images, NetworkId shown_with,
+                          double weight = 1.0) const;
   /// Returns the discriminator's pass on real examples.
-  [[nodiscard]] pipeline::Pass real() const;
+  [[nodiscard]] Pass real() const;
   /// Returns the draws of generated examples: noise, and "fake_labels" if the job has labels.
-  [[nodiscard]] std::vector<pipeline::Node> draws() const;
+  [[nodiscard]] std::vector<Node> draws() const;
 
  private:
-  [[nodiscard]] std::vector<pipeline::Input> with_labels(pipeline::Input input,
-                                                         const std::string& labels) const;
+  [[nodiscard]] std::vector<Input> with_labels(Input input, const std::string& labels) const;
 
   const Job& job_;
   NetworkId generator_;
   NetworkId trunk_;
   NetworkId discriminator_;
 };
-
-/// Returns whether one of `networks` is clipped, so that their phase needs an agreed norm.
-[[nodiscard]] bool clips_one_of(const Job& job, const std::vector<NetworkId>& networks);
 
 }  // namespace gangway::gan

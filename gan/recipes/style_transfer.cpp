@@ -7,15 +7,6 @@
 namespace gangway::gan {
 namespace {
 
-using pipeline::Application;
-using pipeline::completed;
-using pipeline::Join;
-using pipeline::Loss;
-using pipeline::Node;
-using pipeline::Pass;
-using pipeline::Reals;
-using pipeline::StylePicture;
-
 /// Pictures of a pass, each with a stream of its own, because applications of a network draw apart.
 enum PictureStream : int { kMade, kReal, kStyle };
 
@@ -42,7 +33,7 @@ Join gram_of(const std::string& picture, int level) {
 
 }  // namespace
 
-std::vector<pipeline::Phase> style_transfer_phases(const Job& job) {
+std::vector<Phase> style_transfer_phases(const Job& job) {
   const NetworkId generator = job.id_of("generator");
   const StyleSpec& style = job.training.style;
   std::vector<Node> nodes{Reals{},
@@ -71,11 +62,10 @@ std::vector<pipeline::Phase> style_transfer_phases(const Job& job) {
                             .weight = style.total_variation,
                             .shown_with = generator});
   }
-  return completed({{.name = "generator",
-                     .networks = {generator},
-                     .agrees = job.agrees_on_updates(generator),
-                     .takes_reals = true,
-                     .passes = {Pass{"transfer", std::move(nodes)}}}});
+  return completed(job, {{.name = "generator",
+                          .networks = {generator},
+                          .takes_reals = true,
+                          .passes = {Pass{"transfer", std::move(nodes)}}}});
 }
 
 }  // namespace gangway::gan

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gan/tiles/stored_map.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <string>

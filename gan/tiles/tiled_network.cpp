@@ -57,11 +57,11 @@ struct TiledNetwork::Plan {
   std::vector<std::int64_t> heights;  // by tensor
   std::vector<std::int64_t> widths;   // by tensor
   std::vector<std::int64_t> rows;     // of a strip, by target
-  std::vector<bool> in_file;          // by target
-  std::int64_t memory_bytes = 0;      // of stored maps in memory, at most at once
-  std::int64_t file_bytes = 0;        // of those in files
-  std::int64_t row_bytes = 0;         // of a strip of one row, of the target where it is most
-  std::int64_t largest_strip = 0;     // of all rows
+  std::vector<bool> in_file;          // by tensor: whether its stored map is in a file
+  std::int64_t memory_bytes = 0;      // most bytes of stored maps that are in memory at once
+  std::int64_t file_bytes = 0;        // same, in files
+  std::int64_t row_bytes = 0;         // of one row of the maps that a strip needs, at most
+  std::int64_t largest_strip = 0;     // same, of all rows
 };
 
 /// The computation for one input.
@@ -245,7 +245,7 @@ TiledNetwork::TiledNetwork(PrimitiveGraph graph, at::Device device)
         add_reads(input, target);
       }
       for (const std::size_t read : target.reads) {
-        if (is_stored_[read]) {
+        if (is_stored_[read] && read != graph_.inputs.front()) {
           last_reader[read] = targets_.size();
         }
       }
@@ -269,8 +269,8 @@ void TiledNetwork::choose_stored() {
       is_normalized_[primitive.inputs.front()] = true;
     }
   }
-  // Made of the picture alone: computed again at its normalization, because writing such large maps
-  // to a file would take longer.
+  // An early map depends on the picture only. It is computed again at its normalization, because
+  // writing such a large map to a file takes longer.
   std::vector<bool> is_early(graph_.tensors.size());
   is_early[graph_.inputs.front()] = true;
   for (const Primitive& primitive : graph_.primitives) {
@@ -279,7 +279,7 @@ void TiledNetwork::choose_stored() {
                      std::ranges::all_of(primitive.inputs, [&](std::size_t input) {
                        return is_early[input] || graph_.tensors[input].is_constant;
                      });
-    // Behind transposed convolutions, too: in a row of them a strip would need ever more border.
+    // Results of transposed convolutions are stored, too: several in a row need ever more border.
     is_stored_[made] =
         made != graph_.outputs.front() &&
         (uses[made] > 1 || (is_normalized_[made] && !is_early[made]) ||
@@ -332,20 +332,18 @@ std::int64_t TiledNetwork::channels() const {
 
 TiledNetwork::Plan TiledNetwork::plan_for(const MapSize& size, const TileLimits& limits) const {
   const std::int64_t for_strips = limits.memory_bytes / 4;
-  Plan plan{
-      .heights = sides_of(size.height), .widths = sides_of(size.width), .rows = {}, .in_file = {}};
+  Plan plan{.heights = sides_of(size.height),
+            .widths = sides_of(size.width),
+            .rows = {},
+            .in_file = std::vector<bool>(graph_.tensors.size())};
   const auto map_bytes = [&](std::size_t tensor) {
     return size.count * graph_.tensors[tensor].shape[1] * plan.heights[tensor] *
            plan.widths[tensor] * static_cast<std::int64_t>(sizeof(float));
   };
-  std::map<std::size_t, std::int64_t> in_memory;  // bytes of stored maps that are alive
-  std::map<std::size_t, std::int64_t> in_files;
-  const auto sum = [](const auto& maps) {
-    std::int64_t bytes = 0;
-    for (const auto& [tensor, of_map] : maps) {
-      bytes += of_map;
-    }
-    return bytes;
+  std::int64_t in_memory = 0;  // bytes of stored maps that are alive
+  std::int64_t in_files = 0;
+  const auto alive = [&](std::size_t tensor) -> std::int64_t& {
+    return plan.in_file[tensor] ? in_files : in_memory;
   };
   for (const Target& target : targets_) {
     const std::int64_t height = plan.heights[target.tensor];
@@ -362,16 +360,14 @@ TiledNetwork::Plan TiledNetwork::plan_for(const MapSize& size, const TileLimits&
     plan.rows.push_back(limits.rows > 0 ? most : quotient_up(height, quotient_up(height, most)));
     plan.row_bytes = std::max(plan.row_bytes, of_row);
     plan.largest_strip = std::max(plan.largest_strip, whole);
-    const bool is_stored = is_stored_[target.tensor];
-    plan.in_file.push_back(is_stored && sum(in_memory) + bytes > limits.memory_bytes - for_strips);
-    if (is_stored) {
-      (plan.in_file.back() ? in_files : in_memory)[target.tensor] = bytes;
+    if (is_stored_[target.tensor]) {
+      plan.in_file[target.tensor] = in_memory + bytes > limits.memory_bytes - for_strips;
+      alive(target.tensor) += bytes;
     }
-    plan.memory_bytes = std::max(plan.memory_bytes, sum(in_memory));
-    plan.file_bytes = std::max(plan.file_bytes, sum(in_files));
+    plan.memory_bytes = std::max(plan.memory_bytes, in_memory);
+    plan.file_bytes = std::max(plan.file_bytes, in_files);
     for (const std::size_t tensor : target.freed) {
-      in_memory.erase(tensor);
-      in_files.erase(tensor);
+      alive(tensor) -= map_bytes(tensor);
     }
   }
   return plan;
@@ -408,7 +404,8 @@ void TiledNetwork::apply(const MapSize& size, const TileLimits& limits, const So
     const Target& target = targets_[index];
     const std::int64_t height = plan.heights[target.tensor];
     if (!is_output(target)) {
-      pass.begin(target.tensor, plan.in_file[index] ? limits.scratch : std::filesystem::path());
+      pass.begin(target.tensor,
+                 plan.in_file[target.tensor] ? limits.scratch : std::filesystem::path());
     }
     for (std::int64_t begin = 0; begin < height; begin += plan.rows[index]) {
       const Rows rows{begin, std::min(begin + plan.rows[index], height)};

@@ -22,7 +22,7 @@ namespace gangway::gan {
 struct TileLimits {
   std::int64_t memory_bytes = std::int64_t{2} << 30;  ///< for stored maps and for strips
   std::filesystem::path scratch;  ///< folder of maps beyond that; the files have no names
-  std::int64_t rows = 0;          ///< of a strip; 0: as many as are fast
+  std::int64_t rows = 0;          ///< of a strip; 0: chosen for speed
 };
 
 class TiledNetwork {

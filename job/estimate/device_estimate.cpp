@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.hpp"
 #include "job/blocks/progressive/growth.hpp"
-#include "job/estimate/device_sums.hpp"
 #include "job/models/recipes.hpp"
 
 namespace gangway {
@@ -37,7 +37,64 @@ std::string why_own_step_is_not_recorded(const Job& job) {
   return {};
 }
 
+/// Counts the whole subtrees of `node` (comm/arena/reduction_tree.hpp) that make up `range`.
+int subtrees_in(MicrobatchRange range, MicrobatchRange node) {
+  if (range.end <= node.begin || node.end <= range.begin) {
+    return 0;
+  }
+  if (range.begin <= node.begin && node.end <= range.end) {
+    return 1;
+  }
+  const int middle = node.begin + node.size() / 2;
+  return subtrees_in(range, {node.begin, middle}) + subtrees_in(range, {middle, node.end});
+}
+
+/// Leaves are added from the left; those that wait for a sibling stay beside the open leaf.
+int buffers_in(MicrobatchRange range, MicrobatchRange node) {
+  if (range.end <= node.begin || node.end <= range.begin) {
+    return 0;
+  }
+  if (node.size() == 1) {
+    return 1;
+  }
+  const int middle = node.begin + node.size() / 2;
+  const MicrobatchRange left{node.begin, middle};
+  return std::max(buffers_in(range, left),
+                  subtrees_in(range, left) + buffers_in(range, {middle, node.end}));
+}
+
 }  // namespace
+
+int device_sums(MicrobatchRange range, int microbatches) {
+  return subtrees_in(range, {0, microbatches});
+}
+
+int gradient_buffers(MicrobatchRange range, int microbatches) {
+  return buffers_in(range, {0, microbatches});
+}
+
+void require_few_device_sums(const JobSpec& spec, const Layout& layout) {
+  if (spec.numerics.device != DeviceKind::kCuda || spec.numerics.order != SumOrder::kTree) {
+    return;
+  }
+  int most = 0;
+  for (const NetworkGroup& group : layout) {
+    for (ChunkIndex chunk; chunk.value() < group.num_chunks(); ++chunk) {
+      int sums = 0;
+      for (const MicrobatchRange range : group.group_of(chunk).ranges) {
+        sums += device_sums(range, spec.training.microbatches);
+      }
+      most = std::max(most, sums);
+    }
+  }
+  if (most > kMostDeviceSums) {
+    throw ConfigError(fmt::format(
+        "the workers of a network bring {} sums of training.microbatches {}, and a GPU adds up {} "
+        "at most; use fewer workers, or a power of two of them that divides the micro-batches, so "
+        "that each brings one",
+        most, spec.training.microbatches, kMostDeviceSums));
+  }
+}
 
 void add_device_part(const Job& job, const Layout& layout, NetworkId network,
                      const DevicePart& part, MemoryEstimate& memory) {
@@ -66,9 +123,12 @@ void add_device_part(const Job& job, const Layout& layout, NetworkId network,
     memory.gradients_bytes += (rounds ? kHalf : kFloat) * updated * part.other_sums;
     memory.gradients_bytes += rounds ? (kHalf + kFloat) * part.parameters * sums : 0;
   }
-  // The buffers of reported updates (worker/cuda/shown_updates.hpp) hold two slices.
+  // The buffers of reported updates (worker/cuda/shown_updates.hpp) hold two slices. A chunk may
+  // have no parameters. The product of two large numbers does not fit 64 bits.
   memory.gradients_bytes +=
-      2 * kFloat * updated * part.parameters / part.held / num_buckets(layout, part.parameters);
+      static_cast<std::int64_t>(static_cast<__int128>(2 * kFloat * updated) * part.parameters /
+                                std::max<std::int64_t>(1, part.held)) /
+      num_buckets(layout, part.parameters);
   if (!is_tree || job.agrees_on_updates(network)) {  // the mean
     memory.gradients_bytes += kFloat * part.parameters;
   }

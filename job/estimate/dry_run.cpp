@@ -14,9 +14,6 @@
 
 #include "base/errors.hpp"
 #include "base/rank.hpp"
-#include "job/estimate/block_elements.hpp"
-#include "job/estimate/device_estimate.hpp"
-#include "job/estimate/device_sums.hpp"
 #include "job/families/families.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
@@ -50,6 +47,29 @@ std::int64_t feature_elements(const ModelSpec& model) {
   const std::int64_t side = model.resolution / 2;
   const std::int64_t image = std::int64_t{model.resolution} * model.resolution * model.channels;
   return image + 2 * side * side * model.width;
+}
+
+/// Returns the elements per example that layout.recompute computes again: the inner maps of
+/// transformers, but those of the largest layer, which is open at a time. 0 for other blocks,
+/// because nearly all their maps flow from one to the next.
+std::int64_t elements_made_again(const Architecture& network) {
+  std::int64_t tokens = 0;
+  std::int64_t all = 0;
+  std::int64_t largest = 0;
+  for (const BlockSpec& block : network.blocks) {
+    if (const auto* grid = std::get_if<TokenGridSpec>(&block)) {
+      tokens = grid->side * grid->side;
+    } else if (const auto* patches = std::get_if<PatchEmbeddingSpec>(&block)) {
+      tokens = 1 + patches->side * patches->side;
+    } else if (const auto* layer = std::get_if<TransformerSpec>(&block)) {
+      // As in gat_feature_elements, without the tokens that flow to the next block.
+      const std::int64_t inside =
+          tokens * (5 * layer->width + 3 * layer->hidden + layer->heads * tokens);
+      all += inside;
+      largest = std::max(largest, inside);
+    }
+  }
+  return all - largest;
 }
 
 /// Same under layout.recompute with whole networks. Networks with statistics recompute in one
@@ -165,57 +185,53 @@ std::string memory_table(const JobSpec& spec, int workers) {
 }
 
 /// Part of a network that a worker holds.
-struct HeldPart {
-  std::int64_t parameters = 0;
-  double blocks = 0.0;  ///< share of the network's blocks
-  int microbatches = 0;
-  int members = 1;  ///< workers that share the part
+struct HeldPart : DevicePart {
+  double blocks = 0.0;  ///< share of the network's blocks; 0: the worker holds none
 };
 
-HeldPart held_part(const Architecture& network, const NetworkGroup& group, int worker) {
+HeldPart held_part(const Job& job, const Architecture& network, const NetworkGroup& group,
+                   int worker) {
+  HeldPart part;
   const std::optional<ChunkIndex> chunk = group.chunk_of(worker);
   if (!chunk) {
-    return {};
+    return part;
   }
-  HeldPart held{.parameters = num_parameters(network),
-                .blocks = 1.0,
-                .microbatches = group.range_of(worker).size(),
-                .members = static_cast<int>(group.workers.size()) / group.num_chunks()};
+  part.parameters = part.held = num_parameters(network);
+  part.range = group.range_of(worker);
+  part.members = static_cast<int>(group.workers.size()) / group.num_chunks();
+  part.blocks = 1.0;
   if (group.is_cut()) {
     const BlockRange range = group.chunks[chunk->place()];
-    const Architecture part{
-        .name = network.name,
-        .blocks = {network.blocks.begin() + range.begin, network.blocks.begin() + range.end}};
-    held.parameters = num_parameters(part);
-    held.blocks =
-        static_cast<double>(part.blocks.size()) / static_cast<double>(network.blocks.size());
+    part.held = num_parameters(Architecture{
+        .blocks = {network.blocks.begin() + range.begin, network.blocks.begin() + range.end}});
+    part.blocks =
+        static_cast<double>(range.end - range.begin) / static_cast<double>(network.blocks.size());
   }
-  return held;
+  if (job.numerics.device == DeviceKind::kCuda) {
+    for (const MicrobatchRange range : group.group_of(*chunk).ranges) {
+      part.other_sums += range == part.range ? 0 : device_sums(range, job.training.microbatches);
+    }
+  }
+  return part;
 }
 
 /// Activations if some worker lacks a network or a part: the forwards of a phase's micro-batches,
-/// or of at most `in_flight`, wait for their backwards.
+/// or of at most `in_flight`, wait for their backwards. Under layout.recompute only the micro-batch
+/// in backward has all its activations.
 std::int64_t kept_activations(std::int64_t of_a_microbatch, const std::vector<HeldPart>& parts,
-                              int in_flight) {
-  double share = 0.0;
-  for (const HeldPart& held : parts) {
-    share += held.blocks * std::min(held.microbatches, in_flight);
+                              int in_flight, bool recomputes) {
+  double kept = 0.0;
+  double remade = 0.0;
+  for (const HeldPart& part : parts) {
+    const int waiting = std::min(part.range.size(), in_flight);
+    kept += part.blocks * waiting;
+    remade += waiting == 0 ? 0.0 : part.blocks + kCrossingShare * waiting;
   }
-  return static_cast<std::int64_t>(static_cast<double>(of_a_microbatch) * share /
-                                   static_cast<double>(parts.size()));
-}
-
-/// Same under layout.recompute: only the micro-batch in backward has all its activations.
-std::int64_t remade_activations(std::int64_t of_a_microbatch, const std::vector<HeldPart>& parts,
-                                int in_flight) {
-  double share = 0.0;
-  for (const HeldPart& held : parts) {
-    share += held.microbatches == 0
-                 ? 0.0
-                 : held.blocks + kCrossingShare * std::min(held.microbatches, in_flight);
-  }
-  return static_cast<std::int64_t>(static_cast<double>(of_a_microbatch) * share /
-                                   static_cast<double>(parts.size()));
+  const auto bytes = [&](double share) {
+    return static_cast<std::int64_t>(static_cast<double>(of_a_microbatch) * share /
+                                     static_cast<double>(parts.size()));
+  };
+  return recomputes ? std::min(bytes(kept), bytes(remade)) : bytes(kept);
 }
 
 /// Returns the bytes of a teacher's maps of a micro-batch. None waits for a backward, so a layer's
@@ -227,7 +243,7 @@ std::int64_t teacher_bytes(const Job& spec, const PerNetwork<Architecture>& netw
   std::int64_t bytes = 0;
   for (const NetworkId id : networks.ids()) {
     const auto index = static_cast<std::size_t>(id);
-    if (spec.training.recipe->networks[index].is_teacher && parts[index].microbatches > 0 &&
+    if (spec.training.recipe->networks[index].is_teacher && parts[index].range.size() > 0 &&
         python_in(networks[id]) == nullptr) {
       bytes += (is_half_size(spec.networks[id].precision) ? kBytesPerHalf : kBytesPerNumber) *
                feature_elements(model) * spec.images_per_microbatch();
@@ -236,54 +252,32 @@ std::int64_t teacher_bytes(const Job& spec, const PerNetwork<Architecture>& netw
   return bytes;
 }
 
-/// A worker's place in the group of a network.
-struct HeldPlace {
-  const NetworkGroup& group;
-  const HeldPart& held;
-  int worker = 0;
-};
-
-void add_to_device(const Job& job, const Layout& layout, NetworkId network,
-                   const Architecture& architecture, const HeldPlace& place,
-                   MemoryEstimate& memory) {
-  const std::optional<ChunkIndex> chunk = place.group.chunk_of(place.worker);
-  if (!chunk) {
-    return;
-  }
-  DevicePart part{.parameters = num_parameters(architecture),
-                  .held = place.held.parameters,
-                  .range = place.group.range_of(place.worker),
-                  .members = place.held.members};
-  for (const MicrobatchRange range : place.group.group_of(*chunk).ranges) {
-    part.other_sums += range == part.range ? 0 : device_sums(range, job.training.microbatches);
-  }
-  add_device_part(job, layout, network, part, memory);
-}
-
 MemoryEstimate memory_of(const Job& spec, const PerNetwork<Architecture>& networks,
                          const Layout& layout, int worker) {
   MemoryEstimate memory;
   std::vector<HeldPart> parts;
   for (const NetworkId id : networks.ids()) {
-    const HeldPart held = held_part(networks[id], layout[id], worker);
+    const HeldPart part = held_part(spec, networks[id], layout[id], worker);
     const NetworkSpec& network = spec.networks[id];
-    parts.push_back(held);
+    parts.push_back(part);
     if (spec.numerics.device == DeviceKind::kCuda) {
-      add_to_device(spec, layout, id, networks[id], {layout[id], held, worker}, memory);
+      if (part.blocks > 0.0) {
+        add_device_part(spec, layout, id, part, memory);
+      }
       continue;
     }
     // Every worker makes or reads all weights before it keeps its part.
     memory.weights_bytes += kBytesPerNumber * num_parameters(networks[id]);
-    if (network.is_frozen || held.microbatches == 0) {
+    if (network.is_frozen || part.range.size() == 0) {
       continue;
     }
     // The stack of partial sums is as deep as the tree over the local micro-batches (comm/).
-    const std::int64_t partials = std::bit_width(static_cast<unsigned>(held.microbatches)) - 1;
-    memory.weights_bytes += network.is_averaged() ? kBytesPerNumber * held.parameters : 0;
-    memory.gradients_bytes += kBytesPerNumber * held.parameters * (1 + partials);
+    const std::int64_t partials = std::bit_width(static_cast<unsigned>(part.range.size())) - 1;
+    memory.weights_bytes += network.is_averaged() ? kBytesPerNumber * part.held : 0;
+    memory.gradients_bytes += kBytesPerNumber * part.held * (1 + partials);
     memory.optimizer_bytes += kBytesPerNumber *
                               static_cast<std::int64_t>(num_moments(network.optimizer.kind)) *
-                              held.parameters / held.members;
+                              part.held / part.members;
   }
   // A user's network has unknown feature maps before it runs.
   memory.activations_bytes =
@@ -294,11 +288,8 @@ MemoryEstimate memory_of(const Job& spec, const PerNetwork<Architecture>& networ
   if (layout.is_apart()) {
     const int most = layout.most_in_flight();
     const int in_flight = most > 0 && layout.is_cut() ? most : spec.training.microbatches;
-    const std::int64_t kept = kept_activations(memory.activations_bytes, parts, in_flight);
     memory.activations_bytes =
-        layout.recompute
-            ? std::min(kept, remade_activations(memory.activations_bytes, parts, in_flight))
-            : kept;
+        kept_activations(memory.activations_bytes, parts, in_flight, layout.recompute);
   }
   memory.activations_bytes += teacher_bytes(spec, networks, parts);
   if (spec.training.recipe->has_pools) {

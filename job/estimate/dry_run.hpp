@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "job/estimate/memory_estimate.hpp"
+#include "job/estimate/device_estimate.hpp"
 #include "job/layout/layout.hpp"
 #include "job/spec.hpp"
 

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "job/primitives/costs.hpp"
 #include "job/primitives/primitives.hpp"
 
 namespace gangway {

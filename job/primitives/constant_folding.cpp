@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
-#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,10 +12,6 @@
 
 namespace gangway::primitives {
 namespace {
-
-std::int64_t num_elements(const Shape& shape) {
-  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-}
 
 Shape broadcast(const Shape& a, const Shape& b) {
   Shape shape(std::max(a.size(), b.size()), 1);

@@ -33,6 +33,20 @@ Tensor convolution_of(Operation operation, const Tensor& x, const Tensor& weight
       {.operation = operation, .inputs = indices_of(inputs), .window = window});
 }
 
+/// Returns the filter [1, 3, 3, 1] / 8, squared, for each map of `x`, times `factor`.
+Tensor smoothing_filter(const Tensor& x, double factor) {
+  constexpr std::array<double, 4> kLine{0.125, 0.375, 0.375, 0.125};
+  std::vector<float> values;
+  for (std::int64_t channel = 0; channel < x.size(1); ++channel) {
+    for (const double row : kLine) {
+      for (const double column : kLine) {
+        values.push_back(static_cast<float>(row * column * factor));
+      }
+    }
+  }
+  return x.builder().constant({x.size(1), 1, 4, 4}, std::move(values));
+}
+
 }  // namespace
 
 const Shape& Tensor::shape() const { return builder_->at(*this).shape; }
@@ -160,6 +174,10 @@ Tensor matrix_product(const Tensor& a, const Tensor& b) {
   return of_two(Operation::kMatrixProduct, a, b);
 }
 
+double num_inputs(const Tensor& weight) {
+  return static_cast<double>(num_elements(weight.shape()) / weight.size(0));
+}
+
 Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias) {
   const Tensor y = matrix_product(x, transposed(weight, {1, 0}));
   return bias ? y + *bias : y;
@@ -204,33 +222,19 @@ Tensor instance_normalized(const Tensor& x, std::optional<Tensor> gain,
                              .number = kNormEpsilon});
 }
 
-Tensor smoothing_filter(GraphBuilder& builder, std::int64_t channels, double factor) {
-  constexpr std::array<double, 4> kLine{0.125, 0.375, 0.375, 0.125};
-  std::vector<float> values;
-  for (std::int64_t channel = 0; channel < channels; ++channel) {
-    for (const double row : kLine) {
-      for (const double column : kLine) {
-        values.push_back(static_cast<float>(row * column * factor));
-      }
-    }
-  }
-  return builder.constant({channels, 1, 4, 4}, std::move(values));
-}
-
 Tensor upsampled(const Tensor& x) {
-  const Tensor filter = smoothing_filter(x.builder(), x.size(1), 4.0);
-  return convolved_transposed(x, filter, std::nullopt,
+  return convolved_transposed(x, smoothing_filter(x, 4.0), std::nullopt,
                               {.stride = 2, .padding = 1, .groups = x.size(1)});
 }
 
 Tensor downsampled(const Tensor& x) {
-  const Tensor filter = smoothing_filter(x.builder(), x.size(1), 1.0);
-  return convolved(x, filter, std::nullopt, {.stride = 2, .padding = 1, .groups = x.size(1)});
+  return convolved(x, smoothing_filter(x, 1.0), std::nullopt,
+                   {.stride = 2, .padding = 1, .groups = x.size(1)});
 }
 
 Tensor smoothed(const Tensor& x, std::int64_t padding, double factor) {
-  const Tensor filter = smoothing_filter(x.builder(), x.size(1), factor);
-  return convolved(x, filter, std::nullopt, {.padding = padding, .groups = x.size(1)});
+  return convolved(x, smoothing_filter(x, factor), std::nullopt,
+                   {.padding = padding, .groups = x.size(1)});
 }
 
 }  // namespace gangway::primitives

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Makes a PrimitiveGraph by arithmetic on tensors, as LibTorch code is written. Computes at once
-// what depends on constants alone. Used by the blocks' lowerings (job/primitives/). Pure.
+// Makes a PrimitiveGraph by arithmetic on tensors, as LibTorch code is written. Computes
+// results of constants at once. Used by the blocks' lowerings (job/primitives/). Pure.
 #pragma once
 
 #include <optional>
@@ -58,7 +58,7 @@ class GraphBuilder {
 [[nodiscard]] Tensor operator+(const Tensor& a, double b);
 [[nodiscard]] Tensor operator*(const Tensor& a, double b);
 
-/// Applies an operation of one tensor, each element alone.
+/// Applies an operation of one tensor, element by element.
 [[nodiscard]] Tensor applied(Operation operation, const Tensor& x, double number = 0.0);
 [[nodiscard]] Tensor activated(const Tensor& x, Activation activation);
 [[nodiscard]] Tensor leaky(const Tensor& x);
@@ -72,7 +72,7 @@ class GraphBuilder {
 
 /// @param axes  the shape behind the batch
 [[nodiscard]] Tensor reshaped(const Tensor& x, Shape axes);
-/// Gives a constant another shape of as many elements, the first axis included.
+/// Gives a constant another shape with as many elements. @param shape  with the first axis
 [[nodiscard]] Tensor constant_as(const Tensor& constant, Shape shape);
 /// Reshapes [N, channels] to factors of maps.
 [[nodiscard]] Tensor as_maps(const Tensor& factors);
@@ -81,6 +81,8 @@ class GraphBuilder {
 [[nodiscard]] Tensor sliced(const Tensor& x, std::int64_t axis, std::int64_t begin,
                             std::int64_t end);
 [[nodiscard]] Tensor matrix_product(const Tensor& a, const Tensor& b);
+/// Returns the inputs of each output of a map. @param weight  [out, …]
+[[nodiscard]] double num_inputs(const Tensor& weight);
 /// @param weight  [out, in]. @param bias  [out], or none
 [[nodiscard]] Tensor linear(const Tensor& x, const Tensor& weight,
                             const std::optional<Tensor>& bias = std::nullopt);
@@ -103,13 +105,11 @@ class GraphBuilder {
 /// @param gain, shift  [C]; none: 1 and 0
 [[nodiscard]] Tensor instance_normalized(const Tensor& x, std::optional<Tensor> gain = std::nullopt,
                                          std::optional<Tensor> shift = std::nullopt);
-/// Returns the filter [1, 3, 3, 1] / 8, squared, for each of `channels` maps, times `factor`.
-[[nodiscard]] Tensor smoothing_filter(GraphBuilder& builder, std::int64_t channels, double factor);
-/// Doubles both sides of maps by that filter.
+/// Doubles both sides of maps by the filter [1, 3, 3, 1] / 8, squared.
 [[nodiscard]] Tensor upsampled(const Tensor& x);
-/// Halves them.
+/// Halves both sides by it.
 [[nodiscard]] Tensor downsampled(const Tensor& x);
-/// Smooths maps. @param factor  of all maps
+/// Applies it with stride 1. @param factor  of all maps
 [[nodiscard]] Tensor smoothed(const Tensor& x, std::int64_t padding, double factor = 1.0);
 
 }  // namespace gangway::primitives

@@ -12,11 +12,7 @@ namespace {
 /// Returns "NAME.weight" times He's constant for its layer.
 Tensor equalised_weight(const LoweredBlock& block, const std::string& name, double gain) {
   const Tensor weight = block.tensor(name + ".weight");
-  double inputs = 1.0;
-  for (std::size_t axis = 1; axis < weight.shape().size(); ++axis) {
-    inputs *= static_cast<double>(weight.size(axis));
-  }
-  return weight * (gain / std::sqrt(inputs));
+  return weight * (gain / std::sqrt(num_inputs(weight)));
 }
 
 Tensor equalised_convolution(const LoweredBlock& block, const std::string& name, const Tensor& x,

@@ -18,13 +18,7 @@ struct EqualizedMap {
   Tensor bias;
 };
 
-double gain_of(const Tensor& weight) {
-  double inputs = 1.0;
-  for (std::size_t axis = 1; axis < weight.shape().size(); ++axis) {
-    inputs *= static_cast<double>(weight.size(axis));
-  }
-  return 1.0 / std::sqrt(inputs);
-}
+double gain_of(const Tensor& weight) { return 1.0 / std::sqrt(num_inputs(weight)); }
 
 /// @param name    as in "NAMEweight"
 /// @param factor  of the map's outputs

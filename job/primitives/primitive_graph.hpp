@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -13,14 +14,18 @@ namespace gangway {
 
 using Shape = std::vector<std::int64_t>;
 
+[[nodiscard]] inline std::int64_t num_elements(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
 enum class Operation {
-  // Of two tensors, broadcast to one another.
+  // Of two tensors, which are broadcast.
   kAdd,
   kSubtract,
   kMultiply,
   kDivide,
   kMatrixProduct,  ///< over the last two axes
-  // Of one tensor, each element alone.
+  // Of one tensor, element by element.
   kRelu,
   kLeakyRelu,  ///< `number`: slope below zero
   kSigmoid,
@@ -78,8 +83,7 @@ struct GraphTensor {
   std::string name = {};  ///< of an input ("noise"), of a weight ("0.weight"); empty: none
   Shape shape = {};       ///< for a batch of one example; maps have the model's own resolution
   bool is_constant = false;
-  std::vector<float> values =
-      {};  ///< of a constant, row-major; empty if the graph has shapes alone
+  std::vector<float> values = {};  ///< of a constant, row-major; empty if the graph has only shapes
 };
 
 struct PrimitiveGraph {

@@ -14,8 +14,6 @@ namespace gangway {
 namespace primitives {
 namespace {
 
-constexpr std::string_view kResult = "features";
-
 /// Returns the shape of "features" from another network, by the first block that takes them.
 Shape features_shape(const BlockSpec& first) {
   if (const auto* layer = std::get_if<LayerSpec>(&first)) {
@@ -51,7 +49,6 @@ Shape input_shape(std::string_view name, const BlockSpec& first, const ModelSpec
 }
 
 }  // namespace
-
 }  // namespace primitives
 
 PrimitiveGraph primitives_of(const Architecture& network, const ModelSpec& model, double growth,
@@ -77,13 +74,47 @@ PrimitiveGraph primitives_of(const Architecture& network, const ModelSpec& model
         network.blocks[index]);
   }
   std::vector<primitives::Tensor> outputs;
-  if (network.levels.empty()) {
-    outputs.push_back(live.at(std::string(primitives::kResult)));
-  }
-  for (const std::string& level : network.levels) {
-    outputs.push_back(live.at(level));
+  for (const std::string& name :
+       network.levels.empty() ? std::vector<std::string>{"features"} : network.levels) {
+    outputs.push_back(live.at(name));
   }
   return builder.finish(outputs);
+}
+
+std::int64_t multiply_adds(const PrimitiveGraph& graph, std::optional<std::size_t> block) {
+  std::int64_t count = 0;
+  for (const Primitive& primitive : graph.primitives) {
+    if (block && primitive.block != *block) {
+      continue;
+    }
+    const auto shape = [&](std::size_t input) -> const Shape& {
+      return graph.tensors[primitive.inputs[input]].shape;
+    };
+    const std::int64_t made = num_elements(graph.tensors[primitive.output].shape);
+    switch (primitive.operation) {
+      case Operation::kMatrixProduct:
+        count += made * shape(0).back();
+        break;
+      case Operation::kConvolution:
+        count += made * num_elements(shape(1)) / shape(1).front();
+        break;
+      case Operation::kTransposedConvolution:
+        count += num_elements(shape(0)) * num_elements(shape(1)) / shape(1).front();
+        break;
+      default:
+        break;
+    }
+  }
+  return count;
+}
+
+std::int64_t values_made(const PrimitiveGraph& graph, std::size_t block) {
+  std::int64_t count = 0;
+  for (const Primitive& primitive : graph.primitives) {
+    const GraphTensor& made = graph.tensors[primitive.output];
+    count += primitive.block == block && !made.is_constant ? num_elements(made.shape) : 0;
+  }
+  return count;
 }
 
 bool takes_any_size(const PrimitiveGraph& graph) {

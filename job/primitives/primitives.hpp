@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Writes networks as primitives. Weights are folded: gains, BatchNorm, spectral norms and filters
-// are constants. Called by the ONNX export (launch/onnx/) and for counts
-// (job/primitives/costs.hpp). Pure; any thread.
+// are constants. Called by the ONNX export (launch/onnx/) and for counts. Pure; any thread.
 #pragma once
+
+#include <cstdint>
+#include <optional>
 
 #include "job/models/architecture.hpp"
 #include "job/models/model_spec.hpp"
@@ -16,6 +18,14 @@ namespace gangway {
 /// @throws ConfigError if a block is the user's code
 [[nodiscard]] PrimitiveGraph primitives_of(const Architecture& network, const ModelSpec& model,
                                            double growth, const TensorValues& values = nullptr);
+
+/// Returns the multiply-adds of convolutions and matrix products for one example, at the model's
+/// own resolution. @param block  counts only this block
+[[nodiscard]] std::int64_t multiply_adds(const PrimitiveGraph& graph,
+                                         std::optional<std::size_t> block = std::nullopt);
+
+/// Returns the values that the block's primitives make for one example, without constants.
+[[nodiscard]] std::int64_t values_made(const PrimitiveGraph& graph, std::size_t block);
 
 /// Returns whether the graph is for maps of any height and width: it maps "image" to maps by
 /// operations that move with the pixels.

@@ -29,6 +29,7 @@
 #include "launch/checkpoints/run_lookup.hpp"
 #include "launch/process/command_list.hpp"
 #include "launch/process/environment.hpp"
+#include "run/run_files.hpp"
 #include "run/run_start.hpp"
 
 namespace gangway::launch {
@@ -159,7 +160,8 @@ int export_network(const CheckpointOptions& options) {
   const checkpoint::Manifest manifest = checkpoint::read_manifest(path);
   const JobSpec job =
       parse_job(manifest.job_yaml, path.string() + " (job)",
-                fs::absolute(path).parent_path().parent_path(), path / checkpoint::kManifestName);
+                fs::absolute(path / "../.." / kJobFile).lexically_normal().parent_path(),
+                path / checkpoint::kManifestName);
   const NetworkSpec& chosen = job.networks[job.chosen(options.network)];
   const std::string& network = chosen.name;
   const bool is_python = chosen.module.is_python();

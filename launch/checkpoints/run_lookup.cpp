@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 
 RunReference parse_run_reference(const std::string& text) {
   const std::size_t at = text.rfind('@');
-  if (at == std::string::npos || fs::is_directory(text)) {
+  if (std::error_code ignored; at == std::string::npos || fs::is_directory(text, ignored)) {
     return {.run = text, .step = std::nullopt};
   }
   const auto step = parse_number<std::int64_t>(text.substr(at + 1));
@@ -32,15 +33,16 @@ RunReference parse_run_reference(const std::string& text) {
 
 fs::path find_run_directory(const RunReference& reference, const fs::path& outdir) {
   const fs::path folder = reference.run;
-  const bool is_run =
-      std::ranges::any_of(std::array{kJobFile, kLockFile, kCheckpointsFolder},
-                          [&](std::string_view name) { return fs::exists(folder / name); });
+  std::error_code ignored;  // of names that no file can have
+  const bool is_run = std::ranges::any_of(
+      std::array{kJobFile, kLockFile, kCheckpointsFolder},
+      [&](std::string_view name) { return fs::exists(folder / name, ignored); });
   if (!is_run) {  // perhaps pictures after which a run is named
     if (const auto found = find_run(outdir, reference.run)) {
       return *found;
     }
   }
-  if (fs::is_directory(folder)) {
+  if (fs::is_directory(folder, ignored)) {
     return fs::absolute(folder);
   }
   throw ConfigError(

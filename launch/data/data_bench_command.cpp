@@ -16,7 +16,6 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/numbers/median.hpp"
 #include "base/system/usable_cores.hpp"
@@ -28,6 +27,7 @@
 #include "job/file/parse.hpp"
 #include "launch/data/followed_data.hpp"
 #include "launch/process/command_list.hpp"
+#include "launch/process/temporary_folder.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -64,28 +64,6 @@ class OneExample : public data::Dataset {
   data::ExampleShape shape_;
   std::vector<float> values_;
   int label_ = 0;
-};
-
-/// A temporary folder, removed with its contents.
-class ScratchPlace {
- public:
-  ScratchPlace() {
-    std::string name = (fs::temp_directory_path() / "gangway-bench-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      throw EnvironmentError(fmt::format("{}: no folder can be made; set TMPDIR", name));
-    }
-    path_ = name;
-  }
-  ~ScratchPlace() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchPlace(const ScratchPlace&) = delete;
-  ScratchPlace& operator=(const ScratchPlace&) = delete;
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
 };
 
 /// Asks the kernel to drop the files of a source from its page cache, as far as it complies.
@@ -214,7 +192,8 @@ void print_json(const std::vector<Source>& sources, const JobSpec& job) {
                                 {"rounds", source.rates},
                                 {"shares", parts}});
   }
-  std::cout << document.dump(2) << std::endl;
+  std::cout << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+            << std::endl;
 }
 
 int bench(const DataBenchWords& words, const Environment& environment) {
@@ -232,7 +211,7 @@ int bench(const DataBenchWords& words, const Environment& environment) {
   }
   const auto dataset = data::open_dataset(job.data, job.model, job.training.seed);
   const std::int64_t images = std::min(dataset->size(), job.data.limit);
-  const ScratchPlace scratch;
+  const TemporaryFolder scratch;
   data::ContentsCheck check{.index_folder = scratch.path()};
   const auto cached = data::cached(data::open_dataset(job.data, job.model, job.training.seed),
                                    {.cache = DataSpec::kAutoCache}, &check);
@@ -254,7 +233,7 @@ int bench(const DataBenchWords& words, const Environment& environment) {
   }
   if (words.json) {
     print_json(sources, job);
-    return static_cast<int>(ExitCode::kDone);
+    return 0;
   }
   std::vector<std::vector<std::string>> rows{{"", "images/s", "lowest", "highest", ""}};
   for (const Source& source : sources) {
@@ -269,7 +248,7 @@ int bench(const DataBenchWords& words, const Environment& environment) {
   print_parts(sources[2], job.data.threads);
   print_parts(sources[1], job.data.threads);
   std::cout << std::flush;
-  return static_cast<int>(ExitCode::kDone);
+  return 0;
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -17,11 +16,11 @@
 #include "base/errors.hpp"
 #include "base/system/usable_cores.hpp"
 #include "base/text/aligned_text.hpp"
-#include "data/archives/open_archive.hpp"
 #include "data/survey.hpp"
 #include "data/two_sides.hpp"
 #include "gan/pictures/png.hpp"
-#include "launch/data/require_there.hpp"
+#include "job/data_source.hpp"
+#include "launch/data/source_facts.hpp"
 #include "launch/process/command_list.hpp"
 
 namespace gangway::launch {
@@ -30,12 +29,6 @@ namespace {
 namespace fs = std::filesystem;
 using data::Survey;
 
-constexpr std::string_view kImages = "images:";
-/// Prefixes of data.source for sources without picture files.
-constexpr std::array<std::string_view, 7> kOtherSources = {
-    "fashion-mnist", "stacked:", "idx:", "toy:", "pack:", "edges:", "classes:"};
-/// Prefixes of sources whose examples are two pictures of a folder or file.
-constexpr std::array<std::string_view, 2> kSides = {"pairs:", "unpaired:"};
 /// Maximum number of lines of one kind in the text; --json has all.
 constexpr std::size_t kShown = 10;
 
@@ -181,44 +174,30 @@ void write_sheet(const fs::path& path, const Survey& survey, int resolution) {
                            kColumns);
 }
 
-/// Returns the entry of `kSides` with which the source begins; empty: none.
-std::string_view sides_of(const std::string& source) {
-  const auto found =
-      std::ranges::find_if(kSides, [&](std::string_view form) { return source.starts_with(form); });
-  return found == kSides.end() ? std::string_view() : *found;
-}
-
 /// Returns the folder or file of a source. @throws ConfigError for other kinds of sources
 std::string location_of(const std::string& source) {
-  if (source.starts_with(kImages)) {
-    return source.substr(kImages.size());
-  }
-  if (const std::string_view sides = sides_of(source); !sides.empty()) {
-    return source.substr(sides.size());
-  }
-  std::error_code failure;
-  const bool is_other = std::ranges::any_of(
-      kOtherSources, [&](std::string_view form) { return source.starts_with(form); });
-  if (is_other && !fs::exists(source, failure)) {
+  const std::string pictures = pictures_of(source);
+  if (std::error_code failure;
+      pictures.empty() && is_known_source(source) && !fs::exists(source, failure)) {
     throw ConfigError(
         fmt::format("{}: holds no picture files; this command reads a folder, ZIP or tar of "
                     "pictures; a training checks IDX files whole when it opens them",
                     source));
   }
-  return source;
+  return pictures.empty() ? source : pictures;
 }
 
 /// Returns 2 if an image is broken, because a training would end at it.
 int check(const CheckOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   const std::string location = location_of(options.source);
-  require_there(location);
-  const auto archive = data::open_image_archive(location);
+  const auto archive = open_pictures(location);
   if (archive->entries().empty()) {
     throw ConfigError(
         fmt::format("{}: holds no .png, .jpg, .jpeg or .webp file; check the path", location));
   }
-  const bool has_sides = !sides_of(options.source).empty();
+  const bool has_sides =
+      options.source.starts_with("pairs:") || options.source.starts_with("unpaired:");
   if (has_sides) {  // checks for both pictures; their folders are no labels
     (void)data::open_two_sides({.source = options.source}, {.resolution = options.resolution},
                                data::SourcePart::kTraining);

@@ -12,10 +12,9 @@
 #include "base/errors.hpp"
 #include "base/system/usable_cores.hpp"
 #include "base/units.hpp"
-#include "data/archives/open_archive.hpp"
 #include "data/kept/write_pack.hpp"
 #include "job/data_source.hpp"
-#include "launch/data/require_there.hpp"
+#include "launch/data/source_facts.hpp"
 #include "launch/process/command_list.hpp"
 
 namespace gangway::launch {
@@ -41,8 +40,7 @@ int pack(const PackWords& words) {
                     location));
   }
   const auto begin = std::chrono::steady_clock::now();
-  require_there(location);
-  const auto archive = data::open_image_archive(location);
+  const auto archive = open_pictures(location);
   const data::Pack made =
       data::write_pack(*archive, location,
                        {.folder = words.folder,

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <string>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include "base/errors.hpp"
 #include "data/archives/open_archive.hpp"
+#include "data/archives/tar_archive.hpp"
 #include "data/image_labels.hpp"
 #include "data/images/image_decoder.hpp"
 #include "data/kept/pack_files.hpp"
@@ -22,17 +24,6 @@ constexpr std::size_t kMostFiles = 64;
 constexpr int kNoise = 12;
 /// Side in pixels: a reduced picture decodes faster and has the same colours.
 constexpr int kEnoughToTell = 32;
-
-/// Returns the place of the pictures; empty: a source without picture files.
-std::string pictures_of(const std::string& source) {
-  for (const std::string_view form :
-       {kLabelledPictures, std::string_view("pairs:"), std::string_view("unpaired:")}) {
-    if (source.starts_with(form)) {
-      return source.substr(form.size());
-    }
-  }
-  return {};
-}
 
 bool has_colours(const data::Pixels& image) {
   for (std::size_t at = 0; image.channels == 3 && at + 2 < image.values.size(); at += 3) {
@@ -59,6 +50,25 @@ bool are_gray(const data::ImageArchive& archive) {
 }
 
 }  // namespace
+
+std::string pictures_of(const std::string& source) {
+  for (const std::string_view form :
+       {kLabelledPictures, std::string_view("pairs:"), std::string_view("unpaired:")}) {
+    if (source.starts_with(form)) {
+      return source.substr(form.size());
+    }
+  }
+  return {};
+}
+
+std::unique_ptr<data::ImageArchive> open_pictures(const std::string& location) {
+  for (const std::filesystem::path& file : data::tars_of(location)) {
+    if (std::error_code failure; !std::filesystem::exists(file, failure) && !failure) {
+      throw ConfigError(fmt::format("{}: there is no such folder or file", file.string()));
+    }
+  }
+  return data::open_image_archive(location);
+}
 
 bool is_looked_at(const DataSpec& data) {
   return data.source.starts_with(kPackSource) || !pictures_of(data.source).empty();

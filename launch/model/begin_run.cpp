@@ -20,7 +20,6 @@
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
 #include "launch/model/commands.hpp"
-#include "launch/model/load_tensor.hpp"
 #include "run/run_files.hpp"
 
 namespace gangway::launch {

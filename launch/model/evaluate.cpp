@@ -19,8 +19,6 @@
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
 #include "launch/model/image_scores.hpp"
-#include "launch/model/other_engines.hpp"
-#include "launch/model/own_results.hpp"
 #include "launch/model/translation_scores.hpp"
 #include "run/run_files.hpp"
 
@@ -35,7 +33,7 @@ void print_report(const TrainedRun& run, const nlohmann::ordered_json& scores) {
       {"kimg", static_cast<double>(run.images) / 1000.0},
       {"weights", run.network.name() + (run.weights == WeightVersion::kAverage ? "_ema" : "")}};
   report.update(scores);
-  fmt::print("{}\n", report.dump());
+  fmt::print("{}\n", report.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 void print_heading(const TrainedRun& run) {
@@ -44,7 +42,7 @@ void print_heading(const TrainedRun& run) {
              (run.weights == WeightVersion::kAverage ? "averaged " : "") + run.network.name());
 }
 
-/// Stores a score beside the checkpoint; prints that of pictures that another engine made.
+/// Stores a score beside the checkpoint, or prints it if another engine made the pictures.
 void record(const TrainedRun& run, checkpoint::CheckpointScore score) {
   if (run.made.defined()) {
     const char* const better = score.better == checkpoint::Better::kHigher ? "higher" : "lower";
@@ -369,6 +367,10 @@ void evaluate(const EvaluateOptions& options) {
   }
   const std::string& source = run.job.data.source;
   if (run.job.compares_pictures()) {
+    if (run.made.defined() && run.made.size(0) < kFewestSamples) {
+      throw ConfigError(fmt::format("{}: has {} pictures; a score needs {} or more",
+                                    options.made.string(), run.made.size(0), kFewestSamples));
+    }
     const EvaluationSpec& evaluation = run.job.evaluation;
     evaluate_images(
         run,

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <exception>
+#include <fstream>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -13,6 +16,7 @@
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <openssl/evp.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/ir/ir.h>
 #include <torch/csrc/jit/passes/inliner.h>
@@ -25,8 +29,7 @@
 #include "base/system/trusted_code.hpp"
 #include "checkpoint/format/safetensors.hpp"
 #include "job/choices.hpp"
-#include "launch/model/files/sha256.hpp"
-#include "launch/model/load_tensor.hpp"
+#include "launch/model/trained_run.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -239,6 +242,33 @@ std::string save_feature_weights(gan::LeNet& lenet, const std::filesystem::path&
   }
   return checkpoint::write_safetensors(file, records, {{"format", "pt"}, {"network", "fd-lenet"}})
       .xxh3_128;
+}
+
+std::string sha256_of_file(const std::filesystem::path& file) {
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> hash(EVP_MD_CTX_new(),
+                                                                     &EVP_MD_CTX_free);
+  bool is_well = hash != nullptr && EVP_DigestInit_ex(hash.get(), EVP_sha256(), nullptr) == 1;
+  std::ifstream stream(file, std::ios::binary);
+  std::vector<char> bytes(std::size_t{1} << 20U);
+  while (stream && is_well) {
+    stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    is_well =
+        EVP_DigestUpdate(hash.get(), bytes.data(), static_cast<std::size_t>(stream.gcount())) == 1;
+  }
+  if (is_well && !stream.eof()) {
+    throw EnvironmentError(
+        fmt::format("{}: cannot be read: {}", file.string(), std::strerror(errno)));
+  }
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  if (!is_well || EVP_DigestFinal_ex(hash.get(), digest.data(), &size) != 1) {
+    throw EnvironmentError(fmt::format("{}: OpenSSL has no SHA-256 here", file.string()));
+  }
+  std::string text;
+  for (unsigned int i = 0; i < size; ++i) {
+    text += fmt::format("{:02x}", digest.at(i));
+  }
+  return text;
 }
 
 FeatureNetwork open_feature_network(const fs::path& file, FeatureResize resize, at::Device device) {

@@ -33,6 +33,10 @@ struct FeatureNetwork {
   std::shared_ptr<gan::LeNet> lenet;  ///< also classifies images; null for other networks
 };
 
+/// Returns a file's SHA-256 as 64 lower-case hexadecimal digits, as `sha256sum` prints it.
+/// @throws EnvironmentError naming a file that cannot be read
+[[nodiscard]] std::string sha256_of_file(const std::filesystem::path& file);
+
 /// Opens LeNet weights from a file that ends in .safetensors, TorchScript from any other file.
 /// Inputs of TorchScript are as for the FID: uint8 [N, 3, S, S], 0 to 255; grey images have three
 /// equal channels. Passes `return_features=True` if its forward has that argument.

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/follow_scores.hpp"
-
 #include <chrono>
 #include <cstdio>
 #include <set>
@@ -12,6 +10,7 @@
 #include "base/errors.hpp"
 #include "checkpoint/store/scan.hpp"
 #include "checkpoint/store/scores.hpp"
+#include "launch/model/commands.hpp"
 #include "run/run_files.hpp"
 
 namespace gangway::launch {

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
 #include "gan/evaluation/generate.hpp"
 
 namespace gangway::launch {
@@ -27,7 +30,17 @@ gan::Network untrained_generator(const JobSpec& job, at::Device device) {
 
 gan::ImageSource evaluation_samples(TrainedRun& run) {
   if (!run.made.defined()) {
-    return gan::evaluation_samples(run.network, run.job.model, kEvaluationSeed);
+    return [source = gan::evaluation_samples(run.network, run.job.model, kEvaluationSeed), &run](
+               std::int64_t first, std::int64_t count) {
+      at::Tensor made = source(first, count);
+      if (!at::isfinite(made).all().item<bool>()) {
+        throw DivergedError(
+            fmt::format("{}: the {} makes values that are not finite at step {}; name an earlier "
+                        "checkpoint by --step",
+                        run.directory.string(), run.network.name(), run.step));
+      }
+      return made;
+    };
   }
   return [made = run.made](std::int64_t first, std::int64_t count) {
     return made.narrow(0, first, count);

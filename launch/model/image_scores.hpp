@@ -25,7 +25,7 @@ namespace gangway::launch {
 inline constexpr std::uint64_t kEvaluationSeed = 0;
 
 /// Returns the run's examples for evaluation: TrainedRun::made, or else what its network makes.
-/// `run` must outlive the source.
+/// `run` must outlive the source. It throws DivergedError for values that are not finite.
 [[nodiscard]] gan::ImageSource evaluation_samples(TrainedRun& run);
 
 struct ClassShareScores {

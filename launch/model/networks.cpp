@@ -31,4 +31,13 @@ void describe_networks(const NetworksOptions& options) {
   }
 }
 
+void export_python(const ExportOptions& options) {
+  TrainedRun trained =
+      load_network(options.checkpoint, {.network = options.network, .weights = options.weights});
+  python::save_python(trained.network, options.file);
+  fmt::print("{}: {} weights of the {} at step {}\n", options.file.string(),
+             trained.weights == WeightVersion::kAverage ? "average" : "last", options.network,
+             trained.step);
+}
+
 }  // namespace gangway::launch

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/other_engines.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -116,6 +114,9 @@ at::Tensor read_made(const std::filesystem::path& file, const ModelSpec& model) 
                                   fmt::join(wanted, ", ")));
   }
   const at::Tensor examples = tensor_of(*output, file);
+  if (!at::isfinite(examples).all().item<bool>()) {
+    throw ConfigError(file.string() + ": tensor 'output' has values that are not finite");
+  }
   return model.family->makes_images() ? examples.clamp(-1.0, 1.0) : examples;
 }
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/own_results.hpp"
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -18,6 +16,7 @@
 #include "gan/evaluation/picture_batch.hpp"
 #include "gan/evaluation/step_batch.hpp"
 #include "gan/pictures/png.hpp"
+#include "launch/model/commands.hpp"
 #include "python/open/python_step.hpp"
 #include "run/run_files.hpp"
 
@@ -123,7 +122,8 @@ void evaluate_own(TrainedJob& trained, const EvaluateOptions& options) {
     for (const auto& [name, value] : figures) {
       report["figures"][name] = value;
     }
-    fmt::print("{}\n", report.dump());
+    fmt::print("{}\n",
+               report.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return;
   }
   fmt::print("{}  step {}, {:.1f} kimg, score() of {} examples\n", trained.directory.string(),

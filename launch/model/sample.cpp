@@ -20,7 +20,6 @@
 #include "job/families/families.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/files/npy_file.hpp"
-#include "launch/model/own_results.hpp"
 #include "launch/model/translation_scores.hpp"
 
 namespace gangway::launch {
@@ -49,7 +48,7 @@ gan::Latents latents_of(const SampleOptions& options, const ModelSpec& model) {
   if (options.interpolate.empty()) {
     return gan::latents_of_seeds(model, parse_seeds(options.seeds), options.label);
   }
-  const std::vector<std::uint64_t> ends = parse_seeds(options.interpolate);
+  const std::vector<std::uint64_t> ends = parse_seeds(options.interpolate, "--interpolate");
   if (ends.size() != 2) {
     throw ConfigError(fmt::format("--interpolate {}: names {} seeds; write two, as 3,8",
                                   options.interpolate, ends.size()));

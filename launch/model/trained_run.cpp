@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/errors.hpp"
 #include "checkpoint/format/manifest.hpp"
@@ -16,7 +18,6 @@
 #include "job/families/families.hpp"
 #include "job/file/parse.hpp"
 #include "job/modules/module_files.hpp"
-#include "launch/model/load_tensor.hpp"
 #include "python/open/python_library.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_files.hpp"
@@ -85,7 +86,8 @@ TrainedJob load_networks(const fs::path& checkpoint, const std::optional<Network
   // Uses the checkpoint's copy of the job: the weights belong to that model, even if job.yaml has
   // changed.
   const checkpoint::Manifest& manifest = state.manifest();
-  const fs::path run = fs::absolute(checkpoint).parent_path().parent_path();
+  const fs::path run =
+      fs::absolute(checkpoint / "../.." / kJobFile).lexically_normal().parent_path();
   JobSpec job = parse_job(manifest.job_yaml, checkpoint.string() + " (job)", run,
                           checkpoint / checkpoint::kManifestName);
   use_kept_modules(job, run);
@@ -123,6 +125,21 @@ TrainedRun with_network(TrainedJob trained, NetworkId id) {
 }
 
 }  // namespace
+
+void load_tensor(const checkpoint::TensorRecord& record, at::Tensor& target,
+                 const std::string& where) {
+  const at::IntArrayRef wanted = target.sizes();
+  if (record.type != checkpoint::ElementType::kF32 || at::IntArrayRef(record.shape) != wanted) {
+    throw CheckpointError(fmt::format(
+        "{}: tensor '{}' is {} [{}], the model wants F32 [{}]; was it saved by another model?",
+        where, record.name, checkpoint::type_name(record.type), fmt::join(record.shape, ", "),
+        fmt::join(wanted.begin(), wanted.end(), ", ")));
+  }
+  const at::NoGradGuard no_grad;
+  const at::Tensor values = at::empty(wanted, at::kFloat);
+  std::memcpy(values.mutable_data_ptr<float>(), record.bytes.data(), record.bytes.size());
+  target.copy_(values);
+}
 
 std::optional<fs::path> try_find_directory(const RunChoice& choice) {
   std::error_code failure;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "checkpoint/format/safetensors.hpp"
 #include "gan/blocks/build_networks.hpp"
 #include "job/spec.hpp"
 
@@ -18,6 +19,7 @@ struct RunChoice {
   std::filesystem::path outdir = "runs";
   std::optional<std::int64_t> step;      ///< checkpoint step; nullopt: newest valid checkpoint
   DeviceKind device = DeviceKind::kCpu;  ///< device of the networks; GPUs: the first
+  int threads = 2;                       ///< that compute, in programs
 };
 
 enum class WeightVersion {
@@ -48,6 +50,11 @@ struct TrainedRun : TrainedState {
   /// Examples that another engine made of evaluation's inputs; undefined: the network makes them.
   at::Tensor made = {};
 };
+
+/// Copies `record` into `target`. @throws CheckpointError if shape or type differ
+/// @param where  source of the record, for the message
+void load_tensor(const checkpoint::TensorRecord& record, at::Tensor& target,
+                 const std::string& where);
 
 /// Loads a network. @throws CheckpointError naming file and tensor that are missing or damaged
 [[nodiscard]] TrainedRun load_network(const std::filesystem::path& checkpoint,

@@ -16,7 +16,6 @@
 #include "checkpoint/format/stored_state.hpp"
 #include "gan/layer_noise.hpp"
 #include "job/file/parse.hpp"
-#include "job/primitives/costs.hpp"
 #include "job/primitives/primitives.hpp"
 #include "launch/onnx/onnx_model.hpp"
 

@@ -2,6 +2,7 @@
 // Validates options that take a number above zero.
 #pragma once
 
+#include <cmath>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -11,7 +12,7 @@ namespace gangway::launch {
 inline const CLI::Validator kPositiveNumber(
     [](std::string& text) {
       double number = 0.0;
-      return CLI::detail::lexical_cast(text, number) && number > 0.0
+      return CLI::detail::lexical_cast(text, number) && number > 0.0 && std::isfinite(number)
                  ? std::string()
                  : "'" + text + "' is no number above 0";
     },

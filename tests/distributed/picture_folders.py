@@ -99,8 +99,12 @@ class PictureFolders(Trainings):
 
     def test_a_bench_of_the_data_tells_where_the_time_goes(self):
         job = self.job(self.write_pictures(), "training.batch=16", "data.threads=2")
-        code, out, err = self.call(GANGWAY, "data", "bench", *job, "--images", 32, "--rounds", 1, "--json")
+        left = self.folder / "tmp/gangway-scratch-killed"  # as of a killed bench
+        left.mkdir(parents=True)
+        os.utime(left, (0, 0))
+        code, out, err = self.call(GANGWAY, "data", "bench", *job, "--images", 32, "--rounds", 1, "--json", TMPDIR=str(left.parent))
         self.assertEqual(code, 0, out + err)
+        self.assertEqual(list(left.parent.iterdir()), [])
         rows = {row["name"]: row for row in json.loads(out)["rows"]}
         self.assertEqual(list(rows), ["synthetic", "cached", "warm", "cold"])
         for name, row in rows.items():

@@ -104,6 +104,22 @@ TEST(DryRun, EstimatesWhatMicrobatchesThatAreComputedAtOnceKeep) {
   EXPECT_EQ(estimate("numerics.cuda_graph=branches", 4).recorded_bytes, 2 * one.recorded_bytes);
 }
 
+TEST(DryRun, EstimatesBillionsOfParametersAndChunksWithoutAnyOnGpus) {
+  const JobSpec large = spec_of(
+      "model: {family: gat, resolution: 32, patch: 4, width: 4096, blocks: 64, latent: 64}\n"
+      "training: {batch: 4, microbatches: 1}\nnumerics: {device: cuda}");
+  std::int64_t parameters = 0;
+  for (const Architecture& network : large.architectures()) {
+    parameters += num_parameters(network);
+  }
+  EXPECT_EQ(estimate_memory(large, 1).gradients_bytes, 5 * parameters);  // 4, and 8 of 8 buckets
+  const JobSpec cut = spec_of(
+      "model: {family: unet, width: 4, channels: 3}\ndata: {source: 'pairs:x'}\n"
+      "training: {recipe: pix2pix, batch: 6, microbatches: 3}\nnumerics: {device: cuda}\n"
+      "layout: {cuts: {generator: [6, 7]}}");  // block 6 joins two tensors
+  EXPECT_GT(estimate_workers(cut, resolve_layout(cut, 3))[1].host_bytes, kDeviceProcessBytes);
+}
+
 TEST(DryRun, EstimatesWhatEachResidualBlockKeeps) {
   const auto activations = [](const std::string& model) {
     return estimate_memory(spec_of("model: {family: r3gan, " + model + "}"), 1).activations_bytes;

@@ -32,6 +32,9 @@ TEST(RunReference, FindsRunsByDirectoryAndByName) {
   EXPECT_EQ(find_run_directory({.run = run.string(), .step = {}}, "elsewhere"), run);
   EXPECT_THROW((void)find_run_directory({.run = "second", .step = {}}, scratch.path()),
                ConfigError);
+  EXPECT_THROW(
+      (void)find_run_directory(parse_run_reference(std::string(5'000, 'x') + "@1"), "runs"),
+      ConfigError);
 }
 
 TEST(RunReference, TakesAFolderOfPicturesForNoRunThatHasItsName) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "launch/checkpoints/snapshot_list.hpp"
-
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
+#include "launch/checkpoints/snapshot_commands.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::launch {

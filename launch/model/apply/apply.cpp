@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -15,13 +19,13 @@
 #include "base/units.hpp"
 #include "data/archives/archive_names.hpp"
 #include "data/archives/file_part.hpp"
+#include "data/contents/picture_names.hpp"
 #include "data/images/image_decoder.hpp"
 #include "gan/evaluation/picture_batch.hpp"
 #include "gan/graph_values.hpp"
 #include "gan/pictures/png.hpp"
 #include "gan/tiles/tiled_network.hpp"
 #include "job/primitives/primitives.hpp"
-#include "launch/model/apply/picture_list.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/process/terminal_width.hpp"
 #include "report/progress_bar.hpp"
@@ -32,6 +36,88 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLargestBatch = 64;  // pictures of one size, computed together
+constexpr double kMostMemory = 1e18;       // bytes; more would not fit an std::int64_t
+
+struct PictureFile {
+  fs::path from;
+  fs::path to;
+};
+
+/// Returns the pictures below a folder, without hidden ones, by name. Pictures of formats that are
+/// not read are returned, too: each fails with a line of its own.
+std::vector<fs::path> pictures_below(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code failure;
+  for (fs::recursive_directory_iterator entry(folder, failure), end; !failure && entry != end;
+       entry.increment(failure)) {
+    const std::string name = entry->path().lexically_relative(folder).generic_string();
+    if (entry->is_regular_file(failure) && data::is_picture(name)) {
+      found.push_back(entry->path());
+    }
+  }
+  if (failure) {
+    throw ConfigError(fmt::format("{}: cannot be listed: {}", folder.string(), failure.message()));
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+/// Returns the path without links in its folder. A rename replaces a link, not its target. Keeps a
+/// folder that cannot be read: the code that reads or makes the file reports it.
+fs::path resolved(const fs::path& file) {
+  const fs::path folder = fs::absolute(file).parent_path();
+  std::error_code failure;
+  const fs::path real = fs::weakly_canonical(folder, failure);
+  return (failure ? folder : real) / file.filename();
+}
+
+/// Lists files, and the pictures in folders and their folders, by name. A result is `output`'s file
+/// of the same stem and the ending .png. If that name is taken, it is the first free of stem-2,
+/// stem-3 and so on, and a note says so.
+/// @throws ConfigError if there is no picture, or if a result would replace a given picture
+std::vector<PictureFile> list_pictures(const std::vector<fs::path>& given, const fs::path& output) {
+  std::vector<PictureFile> files;
+  for (const fs::path& name : given) {
+    std::error_code failure;
+    if (fs::is_directory(name, failure)) {
+      for (const fs::path& picture : pictures_below(name)) {
+        files.push_back({.from = picture, .to = {}});
+      }
+    } else {
+      files.push_back({.from = name, .to = {}});
+    }
+  }
+  if (files.empty()) {
+    throw ConfigError(fmt::format("{}: holds no .png, .jpg, .jpeg or .webp file; check the path",
+                                  given.front().string()));
+  }
+  std::map<fs::path, fs::path> taken;  // the picture, by its result's name
+  for (PictureFile& file : files) {
+    const std::string stem = file.from.stem().string();
+    std::string name = stem;
+    for (int number = 2; !taken.emplace(name, file.from).second; ++number) {
+      name = fmt::format("{}-{}", stem, number);
+    }
+    file.to = output / (name + ".png");
+    if (name != stem) {
+      fmt::print(stderr, "note   {}: becomes {}, because {} becomes {}.png\n", file.from.string(),
+                 file.to.string(), taken.at(stem).string(), stem);
+    }
+  }
+  std::set<fs::path> given_files;
+  for (const PictureFile& file : files) {
+    given_files.insert(resolved(file.from));
+  }
+  for (const PictureFile& file : files) {
+    if (given_files.contains(resolved(file.to))) {
+      throw ConfigError(
+          fmt::format("{}: is a given picture, and a result would replace it; choose "
+                      "another -o",
+                      file.to.string()));
+    }
+  }
+  return files;
+}
 
 PrimitiveGraph graph_of(TrainedRun& run, NetworkId id) {
   PrimitiveGraph graph = primitives_of(run.job.architectures()[id], run.job.settled_model(),
@@ -118,7 +204,7 @@ class Application {
       : options_(options),
         network_(network),
         count_(count),
-        memory_(static_cast<std::int64_t>(options.memory_gib * kGibibyte)) {
+        memory_(static_cast<std::int64_t>(std::min(options.memory_gib * kGibibyte, kMostMemory))) {
     if (const int columns = terminal_width(); columns > 0) {
       bar_.emplace(std::cout, columns);
     }
@@ -173,16 +259,28 @@ class Application {
     pictures_.clear();
   }
 
+  /// Prints the rate. @throws Error of the first failure if a picture was not made
+  void conclude(const TrainedRun& run) {
+    clear_bar();
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    if (const auto made = static_cast<double>(made_); made > 0) {
+      fmt::print("{}: {} pictures by {} of {} at step {}; {:.3g} images/s, {:.4g} ms a picture\n",
+                 options_.output.string(), made_, run.network.name(), run.directory.string(),
+                 run.step, made / seconds, 1e3 * seconds / made);
+    }
+    if (failed_ > 0) {
+      throw Error(failure_, fmt::format("{} of {} pictures were not made; a line above names each",
+                                        failed_, count_));
+    }
+  }
+
+ private:
   void clear_bar() {
     if (bar_) {
       bar_->clear();
     }
   }
-  [[nodiscard]] std::size_t made() const { return made_; }
-  [[nodiscard]] std::size_t failed() const { return failed_; }
-  [[nodiscard]] ExitCode failure() const { return failure_; }
-
- private:
   void fail(const std::string& message, ExitCode code) {
     clear_bar();
     fmt::print(stderr, "gangway: {}\n", message);
@@ -229,14 +327,13 @@ class Application {
   std::size_t made_ = 0;
   std::size_t failed_ = 0;
   ExitCode failure_ = ExitCode::kDone;  // of the first
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace
 
 void apply(const ApplyOptions& options) {
-  const std::vector<PictureFile> files =
-      list_pictures(options.pictures, options.output,
-                    [](const std::string& line) { fmt::print(stderr, "note   {}\n", line); });
+  const std::vector<PictureFile> files = list_pictures(options.pictures, options.output);
   TrainedRun run = open_network(options.run, {.network = options.network});
   const gan::TiledNetwork network(graph_of(run, run.job.chosen(options.network)),
                                   options.run.device == DeviceKind::kCuda ? at::kCUDA : at::kCPU);
@@ -246,25 +343,12 @@ void apply(const ApplyOptions& options) {
     throw EnvironmentError(
         fmt::format("{}: cannot be made: {}", options.output.string(), failure.message()));
   }
-  const auto begin = std::chrono::steady_clock::now();
   Application application(options, network, files.size());
   for (const PictureFile& file : files) {
     application.add(file);
   }
   application.finish();
-  application.clear_bar();
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (const auto made = static_cast<double>(application.made()); made > 0) {
-    fmt::print("{}: {} pictures by {} of {} at step {}; {:.3g} images/s, {:.4g} ms a picture\n",
-               options.output.string(), application.made(), run.network.name(),
-               run.directory.string(), run.step, made / seconds, 1e3 * seconds / made);
-  }
-  if (application.failed() > 0) {
-    throw Error(application.failure(),
-                fmt::format("{} of {} pictures were not made; a line above names each",
-                            application.failed(), files.size()));
-  }
+  application.conclude(run);
 }
 
 }  // namespace gangway::launch

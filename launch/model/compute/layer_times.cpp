@@ -2,16 +2,19 @@
 #include "launch/model/compute/layer_times.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "gan/blocks/layer_block.hpp"
 #include "gan/precision.hpp"
-#include "launch/model/compute/yardsticks.hpp"
 #include "launch/profile/block_inputs.hpp"
 #include "launch/profile/one_worker.hpp"
 
@@ -23,6 +26,76 @@ using Tensors = std::vector<at::Tensor>;
 using Map = std::function<Tensors()>;
 
 constexpr int kFewestSteps = 5;
+constexpr int kFewestCalls = 3;
+
+double seconds_of(const std::function<void()>& body) {
+  const auto begin = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Work that a core does about as fast as it can. It runs in turns with the measured work, so both
+/// have the same clock rate and load.
+struct Yardstick {
+  double amount = 0.0;  ///< of one run: operations of a product, or bytes read and written
+  std::function<void()> run;
+};
+
+/// Calls the bodies in turns, for at least `seconds` each and at least three times, after a
+/// warm-up. Returns the seconds of the fastest call of each.
+std::vector<double> least_seconds(double seconds,
+                                  const std::vector<std::function<void()>>& bodies) {
+  for (const auto& body : bodies) {
+    body();
+  }
+  std::vector<double> least(bodies.size(), std::numeric_limits<double>::max());
+  double spent = 0.0;
+  for (int call = 0; call < kFewestCalls || spent < seconds * static_cast<double>(bodies.size());
+       ++call) {
+    for (std::size_t i = 0; i < bodies.size(); ++i) {
+      const double taken = seconds_of(bodies[i]);
+      least[i] = std::min(least[i], taken);
+      spent += taken;
+    }
+  }
+  return least;
+}
+
+/// Returns LibTorch's product of square matrices of this type, in the fastest of three sizes.
+/// @param seconds  for each size
+Yardstick plain_product(at::ScalarType type, double seconds) {
+  std::vector<Yardstick> products;
+  std::vector<std::function<void()>> runs;
+  for (const std::int64_t size : {256, 512, 1024}) {
+    const at::Tensor left = at::ones({size, size}, type);
+    const at::Tensor right = at::ones({size, size}, type);
+    const at::Tensor product = at::empty({size, size}, type);
+    runs.emplace_back([=] {
+      at::Tensor to = product;
+      at::mm_out(to, left, right);
+    });
+    products.push_back({2.0 * static_cast<double>(size * size * size), runs.back()});
+  }
+  const std::vector<double> least = least_seconds(seconds, runs);
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < products.size(); ++i) {
+    if (products[i].amount / least[i] > products[best].amount / least[best]) {
+      best = i;
+    }
+  }
+  return products[best];
+}
+
+/// Returns a copy of `bytes`; reads and writes both count.
+Yardstick plain_copy(std::int64_t bytes) {
+  const auto size = static_cast<std::size_t>(bytes);
+  const auto from = std::make_shared<std::vector<char>>(size, 1);
+  const auto to = std::make_shared<std::vector<char>>(size);
+  return {2.0 * static_cast<double>(bytes), [=] {
+            std::memcpy(to->data(), from->data(), size);
+            __asm__ volatile("" : : "r"(to->data()) : "memory");
+          }};
+}
 
 std::string description(const LayerSpec& spec, const at::Tensor& y) {
   if (spec.kind == LayerKind::kLinear) {

@@ -14,7 +14,7 @@ namespace gangway::launch {
 
 struct OperatorSums {
   double operations = 0.0;       ///< of matrix products and convolutions; a multiply-add is two
-  double product_seconds = 0.0;  ///< inside these
+  double product_seconds = 0.0;  ///< spent in these products
   double bytes = 0.0;  ///< of all tensors that operators read and write, each once an operator
 };
 

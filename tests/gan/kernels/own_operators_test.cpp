@@ -46,10 +46,10 @@ std::vector<Case> cases() {
                         padding, dilation);
     };
   };
-  const auto up = [](int stride, int padding, int larger = 0) {
+  const auto up = [](int stride, int padding, int larger = 0, int dilation = 1) {
     return [=](const Tensors& in) {
       return at::conv_transpose2d(in[0], in[1], in.size() > 2 ? std::optional(in[2]) : std::nullopt,
-                                  stride, padding, larger);
+                                  stride, padding, larger, /*groups=*/1, dilation);
     };
   };
   const auto norm = [](bool is_training, double slope) {
@@ -62,6 +62,7 @@ std::vector<Case> cases() {
           {"ThinUp", {{3, 16, 8, 8}, {16, 1, 4, 4}, {1}}, up(2, 1)},
           {"ThinDown", {{3, 1, 9, 7}, {16, 1, 3, 3}}, down(2, 0)},
           {"Points", {{6, 10, 1, 1}, {10, 6, 4, 4}}, up(1, 0)},
+          {"DilatedPoints", {{6, 10, 1, 1}, {10, 6, 4, 4}}, up(1, 0, 0, 2), false},
           {"Dense", {{5, 1024}, {1030, 1024}, {1030}}, dense},
           {"NormOfMaps", {{4, 20, 5, 3}, {20}, {20}}, norm(true, 0.2)},
           {"NormOfRows", {{9, 20}, {20}, {20}}, norm(true, 0.0)},
@@ -130,6 +131,20 @@ TEST_P(OwnOperatorsOn, ComputeInTheScopeAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Operators, OwnOperatorsOn, ::testing::ValuesIn(cases()),
                          [](const auto& one) { return one.param.name; });
+
+TEST(OwnMaps, LeaveArgumentsThatDoNotFitToLibTorch) {
+  const OwnOperators own(Owned::kAll);
+  const auto last = [](at::IntArrayRef shape) { return normal(1, shape).contiguous(kLast); };
+  const at::Tensor x = last({2, 64, 8, 8});
+  EXPECT_THROW((void)at::conv2d(x, last({128, 64, 4, 4}), at::zeros({64}), 2, 1), c10::Error);
+  EXPECT_THROW((void)at::conv_transpose2d(last({2, 16, 5, 5}), last({16, 1, 3, 3}), {}, 2, 1,
+                                          /*output_padding=*/2),
+               c10::Error);
+  EXPECT_THROW((void)at::conv_transpose2d(last({2, 64, 1, 1}), last({64, 6, 4, 4}), at::zeros({1})),
+               c10::Error);
+  const at::Tensor row = at::ones({std::int64_t{1} << 20});
+  EXPECT_EQ(at::linear(row.unsqueeze(0), row).item<float>(), static_cast<float>(row.numel()));
+}
 
 TEST(OwnNorms, MoveTheRunningMeansAsLibTorchDoes) {
   const at::Tensor x = normal(0, {6, 16, 3, 3}).contiguous(kLast);

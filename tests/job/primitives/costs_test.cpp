@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "job/primitives/costs.hpp"
-
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"

@@ -104,7 +104,7 @@ class Apply(unittest.TestCase):
         photo(700, 500).save(self.folder / "a.png")
         whole, again, little = (self.folder / name for name in ("whole", "again", "little"))
         self.apply("cyclegan", self.folder / "a.png", out=whole)
-        self.apply("cyclegan", self.folder / "a.png", out=again)
+        self.apply("cyclegan", self.folder / "a.png", "--memory", "1e30", out=again)
         self.apply("cyclegan", self.folder / "a.png", "--memory", "0.01", "--threads", 1, out=little)
         self.assertEqual((whole / "a.png").read_bytes(), (again / "a.png").read_bytes())
         self.assertLessEqual(abs(pixels(whole / "a.png") - pixels(little / "a.png")).max(), 1)
@@ -142,6 +142,8 @@ class Apply(unittest.TestCase):
         _, errors = self.apply("unet", self.folder / "in", out=self.folder / "in", code=USAGE)
         self.assertIn("in/a.png: is a given picture, and a result would replace it; choose another -o", errors)
         self.assertEqual((self.folder / "in/a.png").read_bytes(), before)
+        _, errors = self.apply("unet", self.folder / "in/a.png", out=self.folder / ("x" * 300), code=ENVIRONMENT)
+        self.assertIn("cannot be made: File name too long", errors)
 
     @unittest.skipIf(os.path.isdir("/proc/driver/nvidia/gpus"), "there is a GPU")
     def test_refuses_a_device_that_is_not_there(self):
@@ -163,6 +165,7 @@ class Apply(unittest.TestCase):
             self.assertEqual(len(errors.splitlines()), 1, errors)
             self.assertIn(why, errors)
             self.assertFalse((self.folder / "none").exists())
+        self.assertIn("'inf' is no number above 0", self.apply("unet", self.folder / "a.png", "--memory", "inf", code=USAGE)[1])
         (self.folder / "void").mkdir()
         self.assertIn("void: holds no .png", self.apply("unet", self.folder / "void", code=USAGE)[1])
 

@@ -10,7 +10,6 @@
 
 #include "base/errors.hpp"
 #include "gan/random_tensors.hpp"
-#include "launch/model/files/sha256.hpp"
 #include "tests/data/expect_config_error.hpp"
 #include "tests/launch/model/script_network.hpp"
 #include "tests/scratch_folder.hpp"

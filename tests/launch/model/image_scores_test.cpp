@@ -2,10 +2,12 @@
 #include "launch/model/image_scores.hpp"
 
 #include <array>
+#include <limits>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include "base/errors.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/file/parse.hpp"
 #include "tests/adversarial_networks.hpp"
@@ -109,6 +111,15 @@ TEST_F(ScoresOfImages, AreThoseOfPicturesThatAnotherEngineMade) {
   const auto of_others = scorer.scores_of(run, metrics);
   EXPECT_LT(of_others[0].value, own[0].value);
   EXPECT_LT(of_others[1].value, own[1].value);
+}
+
+TEST_F(ScoresOfImages, AreRefusedOfAGeneratorThatDiverged) {
+  const ReferenceData reference = data(80);
+  ImageScorer scorer(reference, network(), kGenerated);
+  TrainedRun run = run_with_weights(7);
+  const at::NoGradGuard no_grad;
+  run.network.parameters().front().parameter->tensor.fill_(std::numeric_limits<float>::quiet_NaN());
+  EXPECT_THROW((void)scorer.scores_of(run, std::array{Metric::kKid}), DivergedError);
 }
 
 TEST_F(ScoresOfImages, HaveNoFloorWhereNoRealImagesAreLeft) {

@@ -29,6 +29,15 @@ TEST(Seeds, RefuseWhatIsNoListOfSeeds) {
   }
 }
 
+TEST(Seeds, NameTheOptionThatIsWrong) {
+  try {
+    (void)parse_seeds("3,x", "--interpolate");
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), ::testing::StartsWith("--interpolate 3,x: 'x' is not a number"));
+  }
+}
+
 TEST(Seeds, RefuseMorePicturesThanFitAGrid) {
   EXPECT_EQ(parse_seeds("0-65535").size(), 65'536U);
   EXPECT_THROW(static_cast<void>(parse_seeds("0-65536")), ConfigError);

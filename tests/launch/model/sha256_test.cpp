@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/files/sha256.hpp"
-
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
+#include "launch/model/feature_network.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::launch {

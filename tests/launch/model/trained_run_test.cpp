@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,7 +25,6 @@
 #include "job/file/parse.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
-#include "launch/model/files/sha256.hpp"
 #include "run/run_files.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/checkpoint/write_worker_file.hpp"
@@ -167,6 +167,8 @@ TEST(TrainedRun, HasNothingToDrawFromWhereItChangesPictures) {
   const fs::path checkpoints = folder.path() / "run" / kCheckpointsFolder;
   const fs::path newest = fs::directory_iterator(checkpoints)->path();
   EXPECT_EQ(load_network(newest, {}).network.name(), "generator");  // it can be exported
+  EXPECT_EQ(load_network(newest / "", {}).directory, folder.path() / "run");
+  EXPECT_EQ(load_network(newest / ".", {}).directory, folder.path() / "run");
 }
 
 TEST(TrainedRun, IsFoundByItsName) {
@@ -258,6 +260,41 @@ TEST(Evaluate, ComparesByANetworkOfTheUsers) {
   EXPECT_EQ(scores.at(10).metric, "KID-means.pt");
   EXPECT_EQ(scores.at(10).value, report["kid"].get<double>());
   EXPECT_EQ(scores.at(10).better, checkpoint::Better::kLower);
+}
+
+TEST(Evaluate, RefusesTooFewPicturesOfAnotherEngineAndThoseThatAreNotFinite) {
+  const testing::ScratchFolder folder;
+  store(folder.path() / "run", {.job = kStackedJob, .trained = kStackedJob});
+  const auto complaint = [&](std::int64_t count, float value) -> std::string {
+    const std::vector<float> values(static_cast<std::size_t>(count * 3 * 32 * 32), value);
+    const fs::path made = folder.path() / std::to_string(count);
+    (void)checkpoint::write_safetensors(
+        made,
+        std::vector<checkpoint::TensorRecord>{{.name = "output",
+                                               .shape = {count, 3, 32, 32},
+                                               .bytes = std::as_bytes(std::span(values))}},
+        {});
+    try {
+      evaluate({.run = {.run = (folder.path() / "run").string()},
+                .features = folder.path() / "means.pt",
+                .format = OutputFormat::kRecord,
+                .made = made});
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_THAT(complaint(99, 0.0F), ::testing::HasSubstr("99: has 99 pictures; a score needs 100"));
+  EXPECT_THAT(complaint(100, std::numeric_limits<float>::quiet_NaN()),
+              ::testing::HasSubstr("values that are not finite"));
+}
+
+TEST(Evaluate, PrintsNamesThatAreNoUtf8) {
+  const testing::ScratchFolder folder;
+  store(folder.path() / "run\xFF", {});
+  ::testing::internal::CaptureStdout();
+  evaluate({.run = {.run = (folder.path() / "run\xFF").string()}, .format = OutputFormat::kJson});
+  EXPECT_TRUE(nlohmann::json::accept(::testing::internal::GetCapturedStdout()));
 }
 
 TEST(Sample, WritesAPicture) {

@@ -12,7 +12,7 @@
 
 #include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
-#include "launch/process/command_output.hpp"
+#include "launch/process/child.hpp"
 
 namespace gangway::launch {
 
@@ -38,11 +38,11 @@ std::chrono::duration<double> require_ready_hosts(MpirunRequest job,
 /// Runs `gangway` with these arguments on all hosts at once. Each host has its own mpirun, so that
 /// a host that is down does not affect others.
 /// @param job  with `program` and `exported_variables` set
-/// @param limit  s; kills a command that runs longer
-[[nodiscard]] std::vector<CommandOutput> run_on_each(const MpirunRequest& job,
-                                                     const std::vector<Host>& hosts,
-                                                     const std::vector<std::string>& arguments,
-                                                     int limit);
+/// @param limit  as in output_within
+[[nodiscard]] std::vector<ChildOutput> run_on_each(const MpirunRequest& job,
+                                                   const std::vector<Host>& hosts,
+                                                   const std::vector<std::string>& arguments,
+                                                   std::chrono::seconds limit);
 
 /// Returns the remote hosts on which mpirun cannot start a rank in time: down, cut off, or unable
 /// to run a rank. Asks all hosts at once, many hosts by one mpirun first.

@@ -104,6 +104,7 @@ std::optional<std::string> CheckpointLedger::overdue(TimePoint now, std::int64_t
 void CheckpointLedger::committed(std::int64_t step) {
   open_.erase(step);
   failures_in_a_row_ = 0;
+  error_.clear();
   if (step > last_committed_.value_or(-1)) {
     last_committed_ = step;
   }
@@ -111,6 +112,7 @@ void CheckpointLedger::committed(std::int64_t step) {
 
 std::string CheckpointLedger::failed(std::int64_t step, const std::string& reason) {
   open_.erase(step);
+  error_ = reason;
   ++failures_;
   ++failures_in_a_row_;
   if (failures_in_a_row_ < kLoudFailures) {

@@ -105,7 +105,7 @@ class Membership {
   [[nodiscard]] const Member& member(Rank rank) const {
     return members_.at(worker_of(rank).place());
   }
-  /// Returns "rank 2 (node-a, pid 4122)".
+  /// Returns "rank 2 (host node-a, pid 4122)".
   [[nodiscard]] std::string describe(Rank rank) const;
 
  private:

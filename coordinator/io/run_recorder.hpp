@@ -16,7 +16,6 @@
 #include "coordinator/core/run_core.hpp"
 #include "coordinator/io/checkpoint_commit.hpp"
 #include "coordinator/io/run_output.hpp"
-#include "coordinator/io/snapshot_copies.hpp"
 #include "coordinator/resume/start.hpp"
 #include "job/decisions.hpp"
 #include "report/stats_file.hpp"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -97,7 +98,9 @@ void wait_for_any(const std::vector<Attempt>& attempts, std::chrono::millisecond
                        .events = static_cast<short>(attempt.has_greeted ? POLLIN : POLLOUT),
                        .revents = 0});
   }
-  (void)::poll(waiting.data(), waiting.size(), static_cast<int>(limit.count()) + 1);
+  // A limit below zero (this process was stopped for a moment) would make poll() wait for ever.
+  const auto milliseconds = static_cast<int>(std::max<std::int64_t>(0, limit.count()));
+  (void)::poll(waiting.data(), waiting.size(), milliseconds + 1);
 }
 
 bool is_ready(const Attempt& attempt) {

@@ -2,6 +2,7 @@
 #include "coordinator/core/generation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -32,21 +33,8 @@ constexpr std::chrono::milliseconds kOwnStall{1000};
 // Longest silence on the terminal before the first tick.
 constexpr std::chrono::seconds kTellOfStart{10};
 
-std::string state_text(WorkerState state) {
-  switch (state) {
-    case WorkerState::kExpected:
-      return "expected";
-    case WorkerState::kJoined:
-      return "joined";
-    case WorkerState::kReady:
-      return "ready";
-    case WorkerState::kLeft:
-      return "left";
-    case WorkerState::kLost:
-      return "lost";
-  }
-  return "unknown";
-}
+// By WorkerState.
+constexpr std::array kStateTexts{"expected", "joined", "ready", "left", "lost"};
 
 }  // namespace
 
@@ -451,7 +439,7 @@ std::vector<WorkerStatus> Generation::worker_statuses() const {
         .host = member.host,
         .device = member.device,
         .pid = member.process.pid,
-        .state = state_text(member.state),
+        .state = kStateTexts.at(static_cast<std::size_t>(member.state)),
         .microbatches = layout.range_of(worker_of(member.rank).value()),
         .networks = is_apart ? layout.held_by(worker_of(member.rank).value(), networks) : "",
         .steps_done = watch_.done(member.rank)};

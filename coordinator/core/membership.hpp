@@ -20,6 +20,7 @@
 
 namespace gangway::coordinator {
 
+/// Named in coordinator/core/generation.cpp, for the user.
 enum class WorkerState { kExpected, kJoined, kReady, kLeft, kLost };
 
 /// State of a worker's compute thread by its heartbeat: it waits for its lane (perhaps for a peer),

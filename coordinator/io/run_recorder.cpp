@@ -169,16 +169,6 @@ void RunRecorder::show_tick(report::Tick tick) {
   }
 }
 
-void RunRecorder::show_picture(const messages::Picture& picture) {
-  output_.add_picture(picture.file, picture.step);
-}
-
-fs::path RunRecorder::checkpoints() const { return run_.directory / kCheckpointsFolder; }
-
-void RunRecorder::began_checkpoint(std::int64_t step, fs::path folder) {
-  saving_[step] = std::move(folder);
-}
-
 CommitWork RunRecorder::commit_work(const CompleteCheckpoint& complete, std::int64_t epoch,
                                     std::set<std::int64_t> in_use) const {
   const JobSpec& spec = run_.spec;

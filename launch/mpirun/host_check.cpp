@@ -214,13 +214,17 @@ std::vector<ChildOutput> run_on_each(const MpirunRequest& job, const std::vector
   return outputs;
 }
 
+std::chrono::seconds answer_limit(std::chrono::duration<double> usual) {
+  return std::clamp(std::chrono::ceil<std::chrono::seconds>(kTimesTheFirst * usual), kAnswerLimit,
+                    kHostLimit);
+}
+
 std::vector<std::string> find_silent_hosts(MpirunRequest job, std::vector<Host> hosts,
                                            const fs::path& run,
                                            std::chrono::duration<double> usual) {
   const Marker marker(run);
   job.exported_variables.clear();  // some are only for the ranks of a job
-  const auto limit = std::clamp(std::chrono::ceil<std::chrono::seconds>(kTimesTheFirst * usual),
-                                kAnswerLimit, kHostLimit);
+  const std::chrono::seconds limit = answer_limit(usual);
   if (hosts.size() > kAskedAlone) {  // an mpirun for each would keep this host busy longer
     const TemporaryFolder folder;
     MpirunRequest all = job;

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -47,12 +48,13 @@ EnvironmentError not_started(const std::string& program) {
 
 /// A child whose output and errors come through a pipe. `pid` is -1 if it cannot be started.
 struct PipedChild {
-  explicit PipedChild(const std::vector<std::string>& words) {
+  explicit PipedChild(std::vector<std::string> words) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) == 0) {
       output = FileDescriptor(ends[0]);
       const FileDescriptor writing(ends[1]);
-      pid = start_child({.words = words, .output = writing.get(), .errors = writing.get()});
+      pid = start_child(
+          {.words = std::move(words), .output = writing.get(), .errors = writing.get()});
     }
   }
   FileDescriptor output;
@@ -247,13 +249,23 @@ ChildOutput output_of_child(const std::vector<std::string>& words, SignalCount t
 }
 
 ChildOutput output_within(std::chrono::seconds limit, std::vector<std::string> words) {
-  words.insert(words.begin(), {"timeout", "--kill-after=1", std::to_string(limit.count())});
-  const PipedChild child(words);
+  const PipedChild child(std::move(words));
   if (child.pid < 0) {
     return {};
   }
-  ChildOutput output{.text = read_to_the_end(child.output.get(), [] {})};
-  output.code = code_of(wait_for(child.pid));
+  constexpr std::chrono::seconds kUntilKill{1};
+  const auto end = std::chrono::steady_clock::now() + limit;
+  bool is_late = false;
+  ChildOutput output{.text = read_to_the_end(child.output.get(), [&] {
+                       const auto now = std::chrono::steady_clock::now();
+                       if (now >= end + kUntilKill) {
+                         (void)::kill(-child.pid, SIGKILL);
+                       } else if (now >= end && !std::exchange(is_late, true)) {
+                         (void)::kill(-child.pid, SIGTERM);
+                       }
+                     })};
+  const int code = code_of(wait_for(child.pid));
+  output.code = is_late ? kTookTooLong : code;
   return output;
 }
 

@@ -2,6 +2,7 @@
 #include "coordinator/core/checkpoint_ledger.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,19 +16,13 @@ void CheckpointLedger::begin(std::int64_t step, std::int64_t epoch) {
 }
 
 double CompleteCheckpoint::bytes() const {
-  double sum = 0.0;
-  for (const messages::CheckpointPart& part : parts) {
-    sum += static_cast<double>(part.bytes);
-  }
-  return sum;
+  return std::accumulate(parts.begin(), parts.end(), 0.0, [](double sum, const auto& part) {
+    return sum + static_cast<double>(part.bytes);
+  });
 }
 
 double CompleteCheckpoint::seconds() const {
-  double most = 0.0;
-  for (const messages::CheckpointPart& part : parts) {
-    most = std::max(most, part.seconds);
-  }
-  return most;
+  return std::ranges::max(parts, {}, &messages::CheckpointPart::seconds).seconds;
 }
 
 std::optional<CompleteCheckpoint> CheckpointLedger::add(WorkerIndex worker, std::int64_t epoch,

@@ -445,10 +445,9 @@ CommandAnswer RunCore::obey(const TraceJob& order, const Asked& asked) {
     return {Refusal::kNotNow, "it is not training", granted};
   }
   const std::int64_t done = generation_.ticks().steps_done();
-  if (std::max(trace_.end, welcome().trace.end) > done) {
+  if (const auto end = std::max(trace_.end, welcome().trace.end); end > done) {
     return {Refusal::kNotNow,
-            fmt::format("steps are to be traced already, until {}: try again after them",
-                        std::max(trace_.end, welcome().trace.end)),
+            fmt::format("steps are to be traced already, until {}: try again after them", end),
             granted};
   }
   if (steps.begin < granted || steps.end > generation_.settings().leases.total_steps) {

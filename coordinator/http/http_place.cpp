@@ -61,9 +61,7 @@ std::uint16_t port_before(const fs::path& run_directory) {
     const auto text = read_small_file(run_directory / kHttpFile, kMaxHttpFile);
     const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
     return json.is_object() ? json.value("port", std::uint16_t{0}) : std::uint16_t{0};
-  } catch (const Error&) {
-    return 0;
-  } catch (const nlohmann::json::exception&) {
+  } catch (const std::exception&) {
     return 0;
   }
 }

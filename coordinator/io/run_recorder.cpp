@@ -112,12 +112,8 @@ const Restart* RunRecorder::loss_before() const {
 
 std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership,
                                                   const Layout& layout) const {
-  std::vector<PlacedRank> ranks{{.rank = Rank(0),
-                                 .role = "coordinator",
-                                 .host = self_.host,
-                                 .pid = self_.pid,
-                                 .device = {},
-                                 .microbatches = {}}};
+  std::vector<PlacedRank> ranks{
+      {.rank = Rank(0), .role = "coordinator", .host = self_.host, .pid = self_.pid}};
   for (const Member& member : membership.members()) {
     ranks.push_back(
         {.rank = member.rank,

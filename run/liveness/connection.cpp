@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -99,8 +98,7 @@ void wait_for_any(const std::vector<Attempt>& attempts, std::chrono::millisecond
                        .revents = 0});
   }
   // A limit below zero (this process was stopped for a moment) would make poll() wait for ever.
-  const auto milliseconds = static_cast<int>(std::max<std::int64_t>(0, limit.count()));
-  (void)::poll(waiting.data(), waiting.size(), milliseconds + 1);
+  (void)::poll(waiting.data(), waiting.size(), static_cast<int>(std::max(limit, {}).count()) + 1);
 }
 
 bool is_ready(const Attempt& attempt) {

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """share/python/gangway reads the stored samples of all formats with the programs' digests. It refuses damaged, missing and
 foreign files in one line."""
+import gzip
 import json
 import re
 import shutil
@@ -116,6 +117,19 @@ class JobFiles(unittest.TestCase):
                          ["training.kimg=80", "training.loss=hinge", "generator.optimizer.adam.betas=[0, 0.9]", "data.mirror=true"])
 
 
+class Examples(unittest.TestCase):
+    def test_of_a_file_that_is_cut_off_are_refused(self):
+        from gangway.reference.data import _read_idx
+        whole = bytes([0, 0, 8, 3, *[0, 0, 0, 2] * 3, *range(8)])
+        with tempfile.TemporaryDirectory(prefix="gangway-test-") as folder:
+            for name, content in (("a", b""), ("b", whole[:9]), ("c", whole[:-1]), ("d.gz", whole), ("e.gz", gzip.compress(whole)[:-9])):
+                (Path(folder) / name).write_bytes(content)
+                with self.subTest(name), self.assertRaisesRegex(gangway.Failed, f"{name}: is no IDX file of bytes with 3 axes"):
+                    _read_idx(Path(folder) / name, 3)
+            (Path(folder) / "f").write_bytes(whole)
+            self.assertEqual(_read_idx(Path(folder) / "f", 3)[1, 1, 1], 7)
+
+
 class Runs(unittest.TestCase):
     def test_a_folder_that_is_no_run_gets_one_line_and_2(self):
         with tempfile.TemporaryDirectory(prefix="gangway-test-") as folder:
@@ -135,6 +149,13 @@ class Runs(unittest.TestCase):
             self.assertEqual((run.stats, run.steps), ([], []))
             (run.folder / "stats.jsonl").write_text('{"kimg": 1}\n{"kimg": 2}\n{"ki')
             self.assertEqual([tick["kimg"] for tick in run.stats], [1, 2])
+            (run.folder / "stats.jsonl").write_text('{"kimg": 1, "generator_loss": null}\n')  # not finite
+            self.assertIn("<td>nan</td>", run.stats._repr_html_())
+            (run.folder / "stats.jsonl").write_bytes(b'{"kimg": 1}\n\xff\n')
+            with self.assertRaisesRegex(gangway.Failed, "line 2 is no JSON: damaged"):
+                _ = run.stats
+            with self.assertRaisesRegex(gangway.Failed, "no run '[*][*]'"):
+                gangway.open("**", folder)
             with self.assertRaises(gangway.Failed) as caught:
                 run.state_dict("generator")
             self.assertIn("has no checkpoint yet", str(caught.exception))

@@ -22,6 +22,7 @@
 #include "checkpoint/tools/digest.hpp"
 #include "comm/lane.hpp"
 #include "coordinator/resume/snapshot_inventory.hpp"
+#include "gan/kernels/vector_functions.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/layout/layout.hpp"
 #include "tests/comm/spawn_ranks.hpp"
@@ -250,6 +251,7 @@ Outcome train(const Stretch& stretch, const fs::path& run_directory) {
     hub.inject(stretch.disturbance);
   }
   Reports reports;
+  gan::choose_vector_kernels();
   comm::spawn_ranks(stretch.workers, [&](int worker) {
     const messages::Begin begin{
         .attempt = 1, .step = stretch.begin, .checkpoint = stretch.resume.string()};
@@ -282,6 +284,7 @@ Outcome train_generations(const JobSpec& job, const std::vector<Stretch>& genera
     hubs.emplace_back(stretch.workers);
     meetings.emplace_back(stretch.workers);
   }
+  gan::choose_vector_kernels();
   comm::spawn_ranks(generations.front().workers, [&](int worker) {
     const std::unique_ptr<comm::Lane> lane = new_lane(job);
     for (std::size_t epoch = 0; epoch < generations.size(); ++epoch) {

@@ -358,6 +358,8 @@ class CommandLine(unittest.TestCase):
         for words, says in (([], "COMMAND"), (["speed"], "invalid choice: 'speed'"), (["job", "a.yaml", "--steps", "3"], "range 12 to"),
                             (["overlap", "--modes", "all"], "all is none of none, within"), (["checkpoint", "--size", "0"], "range 1 to"),
                             (["overlap", "--line-rate", "fast", "--job", f"{ROOT}/examples/ring8.yaml"], "'fast' is no rate"),
+                            (["job", f"{ROOT}/examples/ring8.yaml", "-o", "nowhere/x"], "there is no folder nowhere"),
+                            (["overlap", "--hostfile", "/", "--job", f"{ROOT}/examples/ring8.yaml"], "--hostfile /: is a directory"),
                             (["node", "--workers", "65", "--device", "cpu"], "--workers 65: at most 64"),
                             (["recovery", "--kinds", "worker,host"], "host is none of worker, coordinator, mpirun")):
             with self.subTest(words=words), self.assertRaises(Failed) as failed:

@@ -189,9 +189,15 @@ class ExportMetrics(unittest.TestCase):
             said = self.export(to=to, code=2)
             self.assertRegex(said, rf"^gangway: {to} is not installed for .*: \S+ -m pip install {to}, or name another .*\n$")
         self.assertFalse(list(self.run_directory.glob("export-*")))
-        (self.run_directory / "export-wandb.json").write_text("{")
         (self.clients / "wandb.py").write_text(WANDB)
-        self.assertIn("is damaged; remove it", self.export(code=2))
+        for state in ("{", "[]", '{"id": "a", "step": null, "scored": 0}'):
+            (self.run_directory / "export-wandb.json").write_text(state)
+            self.assertIn("is damaged; remove it", self.export(code=2))
+
+    def test_damaged_ticks_are_said_in_a_line(self):
+        for line in ("\0\0\n", "[]\n", '{"tick": 1}\n'):
+            self.ticks(tick(1) + line)
+            self.assertRegex(self.export(code=5), r"(^|\n)gangway: .*/stats\.jsonl: a line is no tick: damaged\n$")
 
 
 if __name__ == "__main__":

@@ -141,6 +141,17 @@ class QuantisedFiles(unittest.TestCase):
             inference.require_quantised("g.int8.onnx", SimpleNamespace(onnx="g.onnx"))
 
 
+class Differences(unittest.TestCase):
+    def test_from_values_that_are_not_finite_are_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = [Path(folder) / name for name in "ab"]
+            for file, value in zip(files, (0.0, numpy.nan)):
+                save_file({"output": numpy.full((4, 2), value, numpy.float32)}, file)
+            for made, expected in (files, reversed(files)):
+                with self.assertRaisesRegex(Failed, "not finite"):
+                    exported.largest_difference(made, expected)
+
+
 class Engines(unittest.TestCase):
     def test_that_are_not_installed_say_so_in_one_line_and_tell_nobody(self):
         with tempfile.TemporaryDirectory() as folder:

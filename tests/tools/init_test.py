@@ -129,7 +129,7 @@ class Advice(unittest.TestCase):
         files = sorted((ROOT / "examples/published").glob("*.yaml"))
         self.assertEqual(len(files), 17)
         for file in files:
-            text = job.recipe_text(file.stem, "/data/a b.zip")
+            text = job.with_source(file.read_text("utf-8"), "/data/a b.zip")
             form = job_file.parse(file.read_text(), "")["data"]["source"].removesuffix("PATH")
             self.assertEqual(job_file.parse(text, "")["data"]["source"], f"{form}/data/a b.zip")
             self.assertEqual(text.replace(f'"{form}/data/a b.zip"', f"{form}PATH"), file.read_text())

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Tests shared parts of tools: progress, tables, foreign text, step figures, commands, files."""
+import argparse
+import errno
 import io
 import os
 import signal
@@ -16,7 +18,7 @@ sys.path.insert(0, str(ROOT / "share/python"))
 from gangway import Failed  # noqa: E402
 from gangway.tools import measured  # noqa: E402
 from gangway.tools.__main__ import carry_out  # noqa: E402
-from gangway.tools.command_line import counted, plain, table, typed, write_whole  # noqa: E402
+from gangway.tools.command_line import counted, listed, number, plain, require_place, table, typed, whole_number, write_whole  # noqa: E402
 from gangway.tools.machine import Progress, duration_text  # noqa: E402
 from gangway.tools.measured import Output, outputs_of, step_figures  # noqa: E402
 
@@ -24,6 +26,12 @@ from gangway.tools.measured import Output, outputs_of, step_figures  # noqa: E40
 class Words(unittest.TestCase):
     def test_count(self):
         self.assertEqual([counted(1, "worker"), counted(0.5, "minute")], ["1 worker", "0.5 minutes"])
+
+    def test_that_are_no_numbers_are_named(self):
+        for kind, text, says in ((whole_number(1), "1.5", "'1.5' is no whole number"), (number(0), "x", "'x' is no number"),
+                                 (listed(whole_number(1, 9)), "1,10", "10 is not in the range 1 to 9"), (number(0), "nan", "range 0 to inf")):
+            with self.assertRaisesRegex(argparse.ArgumentTypeError, says):
+                kind(text)
 
     def test_name_the_command_as_it_was_typed(self):
         with mock.patch.dict(os.environ, GANGWAY_TYPED="bin/gangway"):
@@ -112,6 +120,29 @@ class CommandsTogether(unittest.TestCase):
 
 
 class Files(unittest.TestCase):
+    def test_that_cannot_be_written_cost_one_line(self):
+        for error, says in ((OSError(errno.ENOSPC, "No space left on device"), "a temporary file: No space left on device"),
+                            (PermissionError(errno.EACCES, "Permission denied", "/root/x"), "^/root/x: Permission denied")):
+            with mock.patch("gangway.tools.find_lr.command", side_effect=error), self.assertRaisesRegex(Failed, says) as failed:
+                carry_out("find-lr", [])
+            self.assertEqual(failed.exception.code, 6)
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([sys.executable, "-m", "gangway.tools", "host-facts", "127.0.0.1"], stdin=subprocess.DEVNULL, stdout=full,
+                                  stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "share/python")})
+        self.assertEqual((done.returncode, done.stderr),
+                         (6, "gangway: standard output, or a temporary file: No space left on device\n"))
+
+    def test_are_there_when_a_signal_comes_too_late(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(
+                Path, "rename", lambda old, new: (os.rename(old, new), os.kill(os.getpid(), signal.SIGTERM))):
+            with measured.written_whole(Path(folder) / "file", ".hidden-") as scratch:
+                (scratch / "new").write_text("whole")
+            self.assertEqual([path.name for path in Path(folder).iterdir()], ["file"])
+
+    def test_are_refused_before_any_work_if_their_folder_cannot_be_written(self):
+        with mock.patch.object(os, "access", return_value=False), self.assertRaisesRegex(Failed, "/tmp: no file can be written there"):
+            require_place(Path("/tmp/job.yaml"))
+
     def test_are_written_whole_or_not_at_all(self):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "job.tuned.yaml"
@@ -142,6 +173,13 @@ class Text(unittest.TestCase):
 
 
 class Packages(unittest.TestCase):
+    def test_whose_import_is_interrupted_cost_no_traceback(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "shlex.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+            done = subprocess.run([sys.executable, "-m", "gangway.tools", "events", "none"], capture_output=True, text=True,
+                                  env={**os.environ, "PYTHONPATH": f"{folder}:{ROOT / 'share/python'}"})
+        self.assertEqual((done.returncode, done.stderr), (-signal.SIGINT, ""))
+
     def test_that_python_lacks_are_named(self):
         with mock.patch("gangway.tools.find_lr.command", side_effect=ModuleNotFoundError(name="yaml")), \
                 self.assertRaisesRegex(Failed, "gangway find-lr needs the Python package yaml, which .* lacks: install it"):

@@ -5,6 +5,7 @@
     GANGWAY_BIN=build/release/bin publish_test.py [unittest arguments]
 """
 import contextlib
+import errno
 import hashlib
 import importlib.util
 import io
@@ -226,7 +227,7 @@ class Published(unittest.TestCase):
             self.assertIn(f"job.yaml: {key} names code", self.one_line())
         for own, text in (("model:\n  library: evil.so\n  library: none\n", "a key is there twice"),
                           ("model: &all [1]\ntraining: [*all, *all]\n", "aliases"), ("[" * 5000, "is no YAML"), ("a: " + "1" * 5000, "is no YAML"),
-                          ("model: {}\n# \u2028library", "control characters")):
+                          ("model: {}\n# \u2028library", "control characters"), ("a: !!bool x", "is no YAML"), ("a: !!timestamp x", "is no YAML")):
             config = self.copied(self.plain)
             (self.folder / "job.yaml").write_text(own)
             self.sealed(config)
@@ -264,6 +265,23 @@ class Published(unittest.TestCase):
         (self.folder / "generator.onnx").write_bytes(content[:len(content) // 2])
         self.sealed(config)
         self.assertIn("generator.onnx: ONNX Runtime: ", self.one_line())
+
+    def test_a_full_disk_is_no_fault_of_the_folder(self):
+        self.copied(self.plain)
+        with mock.patch.object(verify, "save", side_effect=OSError(errno.ENOSPC, "No space left on device")), self.assertRaises(OSError):
+            said(verify.command, self.folder)
+
+    def test_a_recorded_score_that_is_no_number_is_passed_over(self):
+        checkpoints = self.run_folder / "checkpoints"
+        manifest = json.loads((checkpoints / "step-000000000/manifest.json").read_text())
+        file = checkpoints / "step-000000000.score.json"
+        self.addCleanup(file.unlink)
+        for told in ([], {"metric": "FD", "score": None, "checkpoint_id": manifest["checkpoint_id"], "samples": 9}):
+            file.write_text(json.dumps(told))
+            with mock.patch.object(publish, "said_by", return_value='{"metric": "FD", "score": 2.5, "samples": 9}\n') as asked, \
+                    contextlib.redirect_stdout(io.StringIO()):
+                self.assertEqual(publish._scores(self.run_folder, manifest), [{"name": "FD", "value": 2.5, "samples": 9}])
+            asked.assert_called_once()
 
     def test_a_wrong_command_is_refused(self):
         for words, text in (([self.run_folder, "-o", self.plain], "is there already"), ([self.run_folder, "-o", "/nowhere/x"], "there is no folder"),

@@ -337,8 +337,10 @@ class PlayedRuns(unittest.TestCase):
     def test_are_planned_by_the_profile_that_is_there_or_one_that_is_measured(self):
         file, hosts = self.folder / "profile.json", self.folder / "hosts"
         hosts.write_text("# two\nnode-a slots = 2 max_slots=4\n\nnode-b\n")
+        for text in ("{}", "[]", "3", "{"):  # the plan reports what is no profile
+            file.write_text(text)
+            self.assertEqual(self.profile_of_the_plan(profile=file), (str(file), []))
         file.write_text("{}")
-        self.assertEqual(self.profile_of_the_plan(profile=file), (str(file), []))
         made, measured = self.profile_of_the_plan(profile=file, hostfile=hosts)
         self.assertEqual(measured[0][1:], [str(self.job), *SMALL, "-o", made, "--seconds", "2.5", "--anyway", "--hostfile", str(hosts)])
         file.write_text('{"links": {}}')
@@ -349,7 +351,7 @@ class PlayedRuns(unittest.TestCase):
 
     def test_get_as_many_workers_as_hosts_have_slots(self):
         (self.folder / "hosts").write_text("# two\nnode-a slots = 2 max_slots=4\n\nnode-b\n")
-        self.assertEqual(tune.slots_in(self.folder / "hosts"), 3)
+        self.assertEqual(tune.slots_in(self.folder / "hosts"), {"node-a": 2, "node-b": 1})
 
 
 class CommandLine(unittest.TestCase):

@@ -17,6 +17,7 @@ import tempfile
 import time
 import types
 import unittest
+import warnings
 from pathlib import Path
 
 import numpy
@@ -292,7 +293,46 @@ class Imports(unittest.TestCase):
             with self.subTest(name):
                 Path(name).write_bytes(content)
                 self.assertIn(text, self.refusal(name))
+        os.mkfifo("pipe.pkl")
+        for name in ("pipe.pkl", "/dev/zero", "."):
+            self.assertIn("is no regular file", self.refusal(name))
         self.assertFalse(Path("evil").exists())
+
+    def test_the_length_of_a_header_is_taken_for_no_pickle(self):
+        file, length = Path("G_ema.safetensors"), 0
+        while length == 0 or file.read_bytes()[0] != 0x80:  # as a pickle begins
+            length += 1
+            save_file({"weight": torch.zeros(1)}, file, {"note": "-" * length})
+        self.assertEqual([source.role for source in sources_of(file)], ["G_ema"])
+
+    def test_files_of_other_pickle_protocols_cost_no_warning_and_no_advice_to_run_code(self):
+        with warnings.catch_warnings(action="error"):
+            torch.save({"weight": torch.zeros(1)}, "G.pth", pickle_protocol=3)
+            self.assertEqual([source.role for source in sources_of(Path("G.pth"))], ["G"])
+        torch.save({"weight": torch.zeros(1)}, "G.pth", pickle_protocol=5)
+        self.assertRegex(self.refusal("G.pth"), "G.pth: is damaged, or of another program: Unsupported [^.]+$")
+
+    def test_a_few_bytes_stand_for_no_large_network(self):
+        few = torch.zeros(1).expand(1 << 20, 1 << 10)
+        self.assertIn("larger than its storage", self.refusal(self.pickled({"G": Persistent({"synthesis.b4.const": few})})))
+        tensors = {**stylegan2_generator(), "synthesis.b4.const": few}
+        self.assertIn("fewer values than its tensor 'synthesis.b4.const' has", self.refusal(self.saved({"G": tensors}, "network.pt")))
+        parts = module = Persistent({})
+        for _ in range(60):
+            parts, inner, module = {"a": parts, "b": parts}, module, Persistent({})
+            module.state = {"_modules": {"a": inner, "b": inner}}
+        for content, text in ((parts, "more than 100000 parts"), ({"G": module}, "more than 100000 modules")):
+            self.assertIn(text, self.refusal(self.pickled(content)))
+        layers = {"variables": [], "static_kwargs": {"mapping_layers": 1 << 20}}
+        self.assertLess(len(stylegan2.of_tensorflow(Source("G", {}, layers, [], "G.pkl")).settings), 9)
+
+    def test_a_full_disk_costs_one_line(self):
+        file = self.saved(residual_generator().state_dict())
+        limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))"
+        code = f"{limit}; import runpy, sys; sys.argv = ['tools', 'import', {str(file)!r}, '-o', 'run']; runpy.run_module('gangway.tools', run_name='__main__')"
+        done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT / "share/python")}, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (6, "gangway: run: cannot be written: File too large; choose another place\n"))
+        self.assertEqual(set(self.folder.iterdir()), {file})
 
     def test_other_networks_are_refused_by_what_differs(self):
         generator, discriminator = stylegan2_generator(), stylegan2_discriminator()

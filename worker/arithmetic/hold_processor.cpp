@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/errors.hpp"
+#include "gan/kernels/vector_functions.hpp"
 #include "job/choices.hpp"
 
 namespace gangway::worker {
@@ -67,19 +68,17 @@ void require_instructions(InstructionSet set, const Processor& processor) {
 }
 
 void hold_processor(InstructionSet set) {
-  if (set == InstructionSet::kNative) {
-    return;
-  }
   require_instructions(set, this_processor());
   for (const auto& [name, value] : variables_for(set)) {
     (void)::setenv(name.c_str(), value.c_str(), /*overwrite=*/1);
   }
   const std::string capability = at::get_cpu_capability();
-  if (!is_held(set, capability)) {
+  if (set != InstructionSet::kNative && !is_held(set, capability)) {
     throw EnvironmentError(fmt::format(
         "numerics.processor: {} was asked for, and LibTorch computes with {}; use native",
         name_of(set), capability));
   }
+  gan::choose_vector_kernels();
 }
 
 }  // namespace gangway::worker

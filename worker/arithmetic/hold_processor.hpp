@@ -19,6 +19,7 @@ namespace gangway::worker {
 void require_instructions(InstructionSet set, const Processor& processor);
 
 /// Sets these variables and overrides the process's environment, because the job decides the bits.
+/// Then lets MKL choose its vector kernels.
 /// @throws EnvironmentError as above, and if LibTorch has already chosen other kernels
 void hold_processor(InstructionSet set);
 

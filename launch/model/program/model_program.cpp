@@ -13,6 +13,7 @@
 #include "base/errors.hpp"
 #include "base/system/output_check.hpp"
 #include "gan/kernels/library_warnings.hpp"
+#include "gan/kernels/vector_functions.hpp"
 #include "job/choices.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
@@ -393,6 +394,7 @@ int run_model_program(int argc, char** argv, const ModelProgram& program) {
   gangway::gan::LibraryWarnings warnings(
       [](const std::string& line) { fmt::print(stderr, "note   {}\n", line); });
   warnings.listen();
+  gangway::gan::choose_vector_kernels();
   int code = 0;
   try {
     code = run(argc, argv, program);

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Trains and reads Gangway's runs from Python (docs/from-python.md).
-
     run = gangway.run("job.yaml", workers=2, name="first", training={"kimg": 80})  # a subprocess
     run = gangway.open("first")                     # reads only; executes no code of the run
-    run.state_dict("generator", average=True)
-"""
+    run.state_dict("generator", average=True)"""
 import importlib
 
 # Modules load on first use, because gangway doctor must work without NumPy and PyYAML.

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads a checkpoint of any number of workers (docs/checkpoint-format.md). Checks every seal and
-hash before it returns a value; executes no code from the file."""
+"""Reads a checkpoint of any number of workers (docs/checkpoint-format.md): checks each seal and hash, and executes no code."""
 import json
 import re
 import struct
@@ -32,7 +31,7 @@ def _manifest_of(path: Path) -> dict:
     try:
         manifest = json.loads(text)
         version = manifest["format_version"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise Failed(f"{path}: is no manifest of a checkpoint of Gangway's: damaged, or another program's", 5) from None
     if version not in range(1, NEWEST_FORMAT + 1):
         raise Failed(f"{path}: checkpoint format {version}; this reads 1 to {NEWEST_FORMAT}: update gangway", 5)
@@ -59,7 +58,7 @@ class _WorkerFile:
             header.pop("__metadata__", None)
             self.entries = {name: (entry["dtype"], entry["shape"], *(8 + length + offset for offset in entry["data_offsets"]))
                             for name, entry in header.items()}
-        except (struct.error, ValueError, KeyError, TypeError, AttributeError):
+        except (struct.error, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise Failed(f"{path}: its header is no safetensors header: damaged", 5) from None
 
     def read(self, name: str) -> bytes:
@@ -146,8 +145,7 @@ class Checkpoint:
         return torch.from_numpy(values.reshape(-1).view(np.uint8)).view(kind).reshape(values.shape)
 
     def digest(self) -> str:
-        """Returns what `gangway digest RUN@STEP` prints (checkpoint/tools/digest.cpp): XXH3-128 of
-        numerics, step, and each tensor's name, type, shape and row-major bytes, sorted by name."""
+        """Returns what `gangway digest RUN@STEP` prints (checkpoint/tools/digest.cpp): XXH3-128 of numerics, step and sorted tensors."""
         state = hasher()
 
         def add(*parts):

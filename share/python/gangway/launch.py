@@ -43,16 +43,11 @@ def typed_program() -> str:
 
 def run(job=None, workers: int = 2, *, name: str | None = None, outdir="runs", quiet: bool = False, options=(), **keys) -> "Run":
     """Trains a job and returns its run, opened. Resumes a run of this name that has stopped.
-
     @param job  a job file, or a dict of sections, whose paths are relative to the current folder
-    @param name  the run's name; None: the job file's
-    @param quiet  whether the command's output is dropped
-    @param options  more words for the command line, as ["--hostfile", "hosts"]
-    @param keys  keys of the job, by section: training={"kimg": 80}; or **{"training.kimg": 80}. A
-    network is a class, or a class with arguments: generator=Net, generator=(Net, {"width": 64});
-    so are step=Distil and data=Faces; data="images:faces.zip" names a source of pictures.
-    Raises Failed with the command's error line and exit code (docs/run-directory.md).
-    """
+    @param name  the run's; None: the job file's; quiet: drops the command's output; options: more words, as ["--hostfile", "hosts"]
+    @param keys  keys of the job, by section: training={"kimg": 80}; or **{"training.kimg": 80}. A network is a class, or a class with
+    arguments: generator=Net, generator=(Net, {"width": 64}); so are step=Distil and data=Faces; data="images:faces.zip" names pictures.
+    Raises Failed with the command's error line and exit code (docs/run-directory.md)."""
     from gangway.opened import open_run  # imported here: it loads NumPy
     with tempfile.TemporaryDirectory(prefix="gangway-job-") as folder:
         classes = Classes(Path(folder))
@@ -96,9 +91,8 @@ def _held_interrupt():
 
 
 def _carried_out(words: list[str], quiet: bool, told) -> tuple[int, list[str], list[str]]:
-    """Runs the command, shows its lines as they come, each as `told` returns it, and returns (exit
-    code, stdout, stderr). The command gets SIGTERM when this thread ends, with a notebook's kernel
-    say, and saves. Ctrl-C sends it SIGINT and waits until it has saved; again: a second SIGINT."""
+    """Runs the command, shows its lines, each as `told` returns it, and returns (exit code, stdout, stderr). The command gets SIGTERM,
+    and saves, when this thread ends. Ctrl-C sends it SIGINT and waits until it has saved; again: a second SIGINT."""
     kept: tuple[list[str], list[str]] = ([], [])
     threads: list[threading.Thread] = []
     set_option, parent = ctypes.CDLL(None).prctl, os.getpid()

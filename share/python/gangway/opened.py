@@ -13,19 +13,12 @@ from gangway.checkpoint import Checkpoint
 from gangway.errors import Failed, complaints
 from gangway.launch import program
 from gangway.shown import Picture, Pictures, Stats
+from gangway.tools.recorded import run_folder
 
 
 def open_run(run, outdir="runs") -> "Run":
-    """Opens a run. Raises Failed if there is none.
-    @param run  a run directory, or a run's name in `outdir`: the newest run of that name"""
-    folder = Path(run)
-    if not (folder / "job.yaml").is_file():  # may be the data of a run of that name
-        named = [(int(found[1]), path) for path in Path(outdir).glob(f"*-{run}")
-                 if path.is_dir() and (found := re.fullmatch(rf"(\d{{5,}})-{re.escape(str(run))}", path.name))]
-        if named:
-            folder = max(named)[1]
-        elif not folder.is_dir():
-            raise Failed(f"no run '{run}': it is neither a directory nor the name of a run in {outdir}")
+    """Opens a run directory, or the newest run of a name in `outdir`. Raises Failed if there is none."""
+    folder = Path(run_folder(str(run), str(outdir)))
     if not (folder / "job.yaml").is_file():
         raise Failed(f"{folder}: is no run directory of Gangway's: it has no job.yaml")
     return Run(folder)
@@ -45,14 +38,14 @@ class Run:
     @cached_property
     def job(self) -> dict:
         """Returns the resolved job: every key that applies, in its section."""
-        return job_file.parse((self.folder / "job.yaml").read_text(), str(self.folder / "job.yaml"))
+        return job_file.parse((self.folder / "job.yaml").read_text(errors="replace"), str(self.folder / "job.yaml"))
 
     @property
     def stats(self) -> Stats:
         """Returns a dict for each tick so far: "kimg", "images_per_second", "generator_loss" …"""
         ticks = Stats()
         try:
-            lines = (self.folder / "stats.jsonl").read_text().splitlines(keepends=True)
+            lines = (self.folder / "stats.jsonl").read_text(errors="replace").splitlines(keepends=True)
         except FileNotFoundError:
             return ticks
         for number, line in enumerate(lines, 1):
@@ -67,8 +60,7 @@ class Run:
     @property
     def steps(self) -> list[int]:
         """Returns the steps of the run's checkpoints, ascending."""
-        found = (re.fullmatch(r"step-(\d{9})", path.name) for path in (self.folder / "checkpoints").glob("step-*")
-                 if path.is_dir())
+        found = (re.fullmatch(r"step-(\d{9})", path.name) for path in (self.folder / "checkpoints").glob("step-*") if path.is_dir())
         return sorted(int(name[1]) for name in found if name)
 
     def checkpoint(self, step: int | None = None) -> Checkpoint:
@@ -92,8 +84,7 @@ class Run:
         return sorted(one for one in sections if not one.endswith(("_ema", "_optimizer")))
 
     def state_dict(self, network: str, step: int | None = None, average: bool = False) -> dict:
-        """Returns {name: torch tensor}: your module's state_dict() without constants; a built-in
-        network as `gangway checkpoints export` names it. @param average  take averaged weights"""
+        """Returns {name: torch tensor} as your module's state_dict(), or as `gangway checkpoints export`. @param average  averaged weights"""
         checkpoint = self.checkpoint(step)
         section = f"{network}_ema/" if average else f"{network}/"
         names = [name for name in checkpoint.names if name.startswith(section)]
@@ -111,8 +102,7 @@ class Run:
 
     @property
     def digest(self) -> str:
-        """Returns what `gangway digest` prints of the newest checkpoint: equal for equal jobs under
-        any layout. That of an older one: run.checkpoint(400).digest()."""
+        """Returns what `gangway digest` prints of the newest checkpoint. That of an older one: run.checkpoint(400).digest()."""
         return self.checkpoint().digest()
 
     @property
@@ -122,15 +112,13 @@ class Run:
         return Pictures(Picture(file.read_bytes(), file.name) for file in files)
 
     def sample(self, seeds="0-15", step: int | None = None, options=()) -> Pictures:
-        """Returns the picture of each seed, by `gangway sample`; of points, one picture of all.
-        @param seeds  a number, numbers, or a text as "0-63"; options: more words, as ["--label", "3"]
-        """
+        """Returns the picture of each seed (a number, numbers, or "0-63"); of points, one of all. @param options  as ["--label", "3"]"""
         text = seeds if isinstance(seeds, str) else ",".join(map(str, [seeds] if isinstance(seeds, int) else seeds))
         words = [program(), "sample", str(self.folder), "--seeds", text, *(["--step", str(step)] if step is not None else []), *options]
         with tempfile.TemporaryDirectory(prefix="gangway-sample-") as folder:
             is_points = self.job["model"]["family"] == "mlp"
             words += ["-o", f"{folder}/all.png"] if is_points else ["--single", folder]
-            done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
             if done.returncode != 0:
                 why = complaints(done.stderr.splitlines())
                 raise Failed(why[-1] if why else f"gangway sample ended with {done.returncode}", done.returncode)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Shows a training's lines as they come; on a terminal or in a notebook its ticks as one live line,
-by the package rich where it is installed."""
+"""Shows a training's lines; on a terminal or in a notebook its ticks as one live line, by the package rich where it is installed."""
 import importlib.util
 import re
 

@@ -53,5 +53,5 @@ class Stats(list):
     def _repr_html_(self):
         last = self[-LAST_TICKS:]
         names = [*FIGURES, *(name for name in (last[-1] if last else ()) if name.endswith("_loss"))]
-        rows = [[f"{tick.get(name, float('nan')):.5g}" for name in names] for tick in last]
+        rows = [[f"{float('nan') if tick.get(name) is None else tick[name]:.5g}" for name in names] for tick in last]  # null: no number
         return "<table>" + "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in [names, *rows]) + "</table>"

@@ -3,19 +3,13 @@
 
 
 class Step:
-    """Is the base of the class that `training.step` names. `__init__` gets the job's arguments.
-    Before that, networks are attributes (`self.generator`), and so are the numbers of the job's
-    section `model`: `self.model["latent"]`.
-
-    A phase is a method `judge(self, batch, step)`, called for each micro-batch, `step` from 0.
-    `batch["image"]` is float32 [N, C, H, W] in [-1, 1], `batch["label"]` int64 [N] with classes. It
-    returns the scalar loss, or (loss, dict of figures). Step, phase and micro-batch seed torch,
-    random and numpy.random. State in `self` is refused: another worker may run a micro-batch.
-
-    Optional: show(self, batch) makes the run's pictures from the first examples: [N, C, H, W] in
-    [-1, 1], C 1 or 3, or an Audio. score(self, batch) returns {name: number}, whose batch means are
-    scores (the first decides). Both see the averaged networks in evaluation mode.
-    """
+    """Is the base of the class that `training.step` names. `__init__` gets the job's arguments. Before that, networks are attributes
+    (`self.generator`), and so are the numbers of the job's section `model`: `self.model["latent"]`.
+    A phase is a method `judge(self, batch, step)`, called for each micro-batch, `step` from 0. `batch["image"]` is float32 [N, C, H, W]
+    in [-1, 1], `batch["label"]` int64 [N] with classes. It returns the scalar loss, or (loss, dict of figures). Step, phase and
+    micro-batch seed torch, random and numpy.random. State in `self` is refused: another worker may run a micro-batch.
+    Optional: show(self, batch) makes the run's pictures from the first examples: [N, C, H, W] in [-1, 1], C 1 or 3, or an Audio.
+    score(self, batch) returns {name: number}, whose batch means are scores (the first decides). Both see averages in evaluation mode."""
 
     score_is_better = "lower"  # or "higher"
     takes = {}  # {network: an example of each input tensor}, if they differ from its role's
@@ -45,14 +39,9 @@ class Audio:
 
 def phase(trains, repeats=1, every=1, new_batch=False, capture=False):
     """Marks a method as a phase. Phases run in the order of their definition in the class.
-
-    trains:     name of the network, or list of names, whose weights minimise the loss;
-    repeats:    updates in a step;
-    every:      steps from one update to the next;
-    new_batch:  whether each update reads new examples; otherwise it reuses the last ones;
-    capture:    whether a GPU may record it as a CUDA graph: only device work, and `step` and its
-                figures are tensors. Steps are recorded if all phases allow it.
-    """
+    @param trains  the network, or list of networks, whose weights minimise the loss; repeats: updates in a step
+    @param every  steps from one update to the next; new_batch: each update reads new examples; otherwise it reuses the last ones
+    @param capture  whether a GPU may record it as a CUDA graph: only device work; `step` and its figures are tensors. All phases must"""
     networks = [trains] if isinstance(trains, str) else list(trains)
 
     def mark(method):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Computes XXH3-128 (checkpoints, digests) and XXH3-64 (pictures). Uses the PyPI package xxhash, or
-else the library libxxhash.so.0, which Gangway's own programs load."""
+"""Computes XXH3-128 and XXH3-64 by the PyPI package xxhash, or else by libxxhash.so.0, which Gangway's programs load."""
 import ctypes
 import functools
 

@@ -80,8 +80,9 @@ def replay(options) -> bool:
     torch.set_num_threads(job["numerics"]["threads"])
     load.require_replayed(job, after.manifest)
     networks = load.networks_of(run.folder, job, before, is_beginning, options.trust)
-    replayed = Step(job, networks, step, after.manifest["events"], options.pack,
-                    own_step.of(run.folder, job, networks, options.trust), data.own_of(run.folder, job, options.trust))
+    own = own_step.OwnStep(run.folder, job, networks, options.trust) if job["training"].get("step", "none") != "none" else None
+    examples = data.Own(run.folder, job, options.trust) if "source_hash" in job["data"] else None
+    replayed = Step(job, networks, step, after.manifest["events"], options.pack, own, examples)
     print(f"{run.folder}: step {step} to {step + 1} in PyTorch {torch.__version__}, {job['training']['microbatches']} micro-batches "
           f"of {job['training']['batch'] // job['training']['microbatches']}")
     for note in notes(after.manifest["software"]):

@@ -3,6 +3,7 @@
 import gzip
 import json
 import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,7 @@ ROUNDS = 6
 
 
 def permuted(places: np.ndarray, seed: int, data_pass: int, size: int) -> np.ndarray:
-    """Returns the example of each place in a data pass: a balanced Feistel network, with Philox as
-    round function (Luby, Rackoff, 1988), cycle-walked into [0, size) (Black, Rogaway, 2002)."""
+    """Returns the example of each place in a data pass: a Feistel network of Philox (Luby, Rackoff, 1988), walked into [0, size)."""
     random = Keyed(seed, step=data_pass, phase=philox.DATA, draw=philox.PERMUTATION)
     half = np.uint64(max(1, ((size - 1).bit_length() + 1) // 2))
     mask = (np.uint64(1) << half) - np.uint64(1)
@@ -61,11 +61,14 @@ class Toy:
 
 def _read_idx(path: Path, axes: int) -> np.ndarray:
     """Reads LeCun's format: bytes 0, 0, 8 (uint8), the number of axes, their sizes, big-endian."""
-    content = (gzip.open if path.suffix == ".gz" else open)(path, "rb").read()
-    if content[:4] != bytes([0, 0, 8, axes]):
-        raise Failed(f"{path}: is no IDX file of bytes with {axes} axes")
-    sizes = struct.unpack(f">{axes}I", content[4:4 + 4 * axes])
-    return np.frombuffer(content, np.uint8, offset=4 + 4 * axes).reshape(sizes)
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+            content = file.read()
+        if content[:4] == bytes([0, 0, 8, axes]):
+            return np.frombuffer(content, np.uint8, offset=4 + 4 * axes).reshape(struct.unpack_from(f">{axes}I", content, 4))
+    except (OSError, EOFError, ValueError, struct.error, zlib.error):  # it is cut off, or of another kind
+        pass
+    raise Failed(f"{path}: is no IDX file of bytes with {axes} axes")
 
 
 def _plain_or_compressed(path: Path) -> Path | None:
@@ -145,8 +148,7 @@ class Own:
         random = Keyed(self._seed, step=index if cursor is None else cursor, phase=philox.DATA, block=int(cursor is None),
                        draw=philox.EXAMPLE)
         seeds = [int(one) for one in random.bits(0)]
-        batch = {name: torch.as_tensor(value) for name, value in
-                 examples.batch_of(self._data, [int(one) for one in index], seeds).items()}
+        batch = {name: torch.as_tensor(value) for name, value in examples.batch_of(self._data, [int(one) for one in index], seeds).items()}
         image, labels = batch.get("image"), batch.get("label")
         is_picture = (not hasattr(self._data, "collate") and set(batch) <= {"image", "label"} and image is not None
                       and tuple(image.shape[1:]) == self._picture and image.dtype in (torch.float32, torch.uint8)
@@ -155,11 +157,6 @@ class Own:
             return batch, None
         image = _to_unit(image.numpy()) if image.dtype == torch.uint8 else image.numpy()
         return image, np.zeros(len(index), np.int64) if labels is None else labels.numpy()
-
-
-def own_of(run: Path, job: dict, trusts: bool) -> Own | None:
-    """Returns the job's Python data; None if its source is not Python."""
-    return Own(run, job, trusts) if "source_hash" in job["data"] else None
 
 
 def _to_unit(pixels: np.ndarray) -> np.ndarray:
@@ -184,14 +181,11 @@ class Reals:
     """Reads a job's examples. @param pack  folder of decoded pictures @param own  Python data"""
 
     def __init__(self, job: dict, pack=None, own: Own | None = None):
-        self._source = own or _source(job, pack)
-        self._size = job["data"].get("limit", 0) or self._source.size
+        self.source = own or _source(job, pack)
+        self._size = job["data"].get("limit", 0) or self.source.size
         self._seed = job["training"]["seed"]
         self._chance = Chance(job["data"], self._seed)
         self._batch, self._count = job["training"]["batch"], job["training"]["batch"] // job["training"]["microbatches"]
-
-    def labels_at(self, index: np.ndarray) -> np.ndarray:
-        return self._source.read(index)[1]
 
     def __len__(self):
         return self._size
@@ -201,11 +195,8 @@ class Reals:
         cursor = batch * self._batch + microbatch * self._count + np.arange(self._count)
         index = np.concatenate([permuted(cursor[cursor // self._size == one] % self._size, self._seed, int(one), self._size)
                                 for one in np.unique(cursor // self._size)])
-        if isinstance(self._source, Own):
-            found, labels = self._source.read(index, cursor)
-            if labels is None:
-                return found, None
-        else:
-            found, labels = self._source.read(index)
+        found, labels = self.source.read(index, *([cursor] if isinstance(self.source, Own) else []))
+        if labels is None:
+            return found, None
         found = self._chance.applied(found, cursor)
         return philox.shaped(found, found.shape), philox.shaped(labels, labels.shape)

@@ -13,12 +13,11 @@ from pathlib import Path
 import torch
 
 from gangway.errors import Failed
+from gangway.examples import seed_all
 from gangway.reference import philox, update
-from gangway.reference.networks import Dense, Module, Network, seed_all
+from gangway.reference.networks import Dense, Module, Network
 
 OF_A_TRAINING = {"lecam_real", "lecam_fake"}  # statistics outside a network's own module
-
-
 OWN_KERNELS_SINCE = 4  # revision of job/number_changes.cpp
 
 
@@ -47,15 +46,14 @@ def require_replayed(job: dict, manifest: dict) -> None:
     for key, value, replayed in wanted:
         if value != replayed:
             raise Failed(f"{key}: {value} is not replayed, {replayed} is (docs/reference-step.md)")
-    if job.get("numerics", {}).get("penalties") == "bf16":
+    if job["numerics"].get("penalties") == "bf16":
         raise Failed("numerics.penalties: bf16 is not replayed, auto is (docs/reference-step.md)")
     has_own_kernels = int(manifest["software"].get("numbers", 1)) >= OWN_KERNELS_SINCE and job["numerics"].get("kernels") != "pytorch"
     if has_own_kernels and any(_is_python(job["model"].get(name, "none")) for name in network_names(job)):
         raise Failed("Python networks computed with kernels of Gangway's own, which are not replayed; a run with numerics.kernels=pytorch "
                      "is (docs/reference-step.md)")
-    numerics = manifest["numerics"]
-    if "inexact=" in numerics:
-        raise Failed(f"the run is declared inexact ({numerics}): its steps depend on the layout")
+    if "inexact=" in manifest["numerics"]:
+        raise Failed(f"the run is declared inexact ({manifest['numerics']}): its steps depend on the layout")
 
 
 def _at(job: dict, section: str) -> dict:
@@ -93,8 +91,7 @@ def require_trusted(path: Path) -> None:
 
 def class_of(run: Path, named, wanted_hash: str, trusts: bool):
     """Returns (name in the job, function that imports the class, arguments), from the run's copy.
-    @param named  the job's value: nets.py:Net, folder/package.module:Net, or a map of such a
-    `python: nets.py:Net` and arguments"""
+    @param named  the job's value: nets.py:Net, folder/package.module:Net, or a map of `python: nets.py:Net` and arguments"""
     call, arguments = (named["python"], {**named}) if isinstance(named, dict) else (named, {})
     arguments.pop("python", None)
     place, _, class_name = call.rpartition(":")
@@ -124,17 +121,12 @@ def _python(run: Path, job: dict, name: str, statistics: list, trusts: bool) -> 
     try:
         found = find()
         seed_all(seed)  # the import may have drawn numbers
-        network = found(**arguments).train()
-        _take_shapes(network, job, name, seed, _own_examples(run, job, trusts).get(name))
+        network, step = found(**arguments).train(), job["training"].get("step", "none")
+        takes = {} if step == "none" else class_of(run, step, job["training"]["step_hash"], trusts)[1]().takes
+        _take_shapes(network, job, name, seed, takes.get(name))
         return Module(network, statistics)
     except Exception as error:  # any exception of the user's code
         raise Failed(f"model.{name}: {call}: {type(error).__name__}: {error}".splitlines()[0]) from None
-
-
-def _own_examples(run: Path, job: dict, trusts: bool) -> dict:
-    """Returns `takes` of the job's own step; {} if it has none."""
-    named = job["training"].get("step", "none")
-    return {} if named == "none" else class_of(run, named, job["training"]["step_hash"], trusts)[1]().takes
 
 
 def _take_shapes(network: torch.nn.Module, job: dict, name: str, seed: int, examples) -> None:
@@ -178,19 +170,8 @@ def _built_in(job: dict, name: str, shapes: dict) -> Dense:
     return Dense(shapes, model["activation"], last_gain=last_gain, dropout=model.get("dropout", 0.0))
 
 
-def _module_of(run: Path, job: dict, name: str, checkpoint, parameters: set, statistics: list, trusts: bool):
-    """Returns the user's network, or else the family's."""
-    named = job["model"].get(name, "none")
-    if _is_python(named):
-        return _python(run, job, name, statistics, trusts)
-    if named != "none":
-        raise Failed(f"model.{name}: {named}: TorchScript files are no networks any more (docs/python.md)")
-    return _built_in(job, name, {one: checkpoint.tensor(f"{name}/{one}").shape for one in parameters})
-
-
 def networks_of(run: Path, job: dict, checkpoint, is_beginning: bool = False, trusts: bool = False) -> dict[str, Network]:
-    """Loads the networks of a run. @param trusts  whether to run code that other users could write
-    @param is_beginning  state before the first step: the checkpoint only names the tensors"""
+    """Loads a run's networks. @param trusts  runs code that others could write; is_beginning: the checkpoint only names the tensors"""
     found = {}
     for number, name in enumerate(network_names(job)):
         tensors = [one.partition("/")[2] for one in checkpoint.names if one.startswith(f"{name}/")]
@@ -199,9 +180,13 @@ def networks_of(run: Path, job: dict, checkpoint, is_beginning: bool = False, tr
         parameters = {one for one in tensors if not is_frozen and f"{name}_optimizer/{moments[0]}/{one}" in checkpoint.names}
         kept = {one: 1.0 - _at(job, "training.lecam")["decay"] for one in tensors if one.rpartition("/")[2] in OF_A_TRAINING}
         statistics = [one for one in tensors if one not in parameters and one not in kept]
-        module = _module_of(run, job, name, checkpoint, parameters, statistics, trusts)
+        named = job["model"].get(name, "none")
+        if named != "none" and not _is_python(named):
+            raise Failed(f"model.{name}: {named}: TorchScript files are no networks any more (docs/python.md)")
+        module = (_python(run, job, name, statistics, trusts) if _is_python(named) else
+                  _built_in(job, name, {one: checkpoint.tensor(f"{name}/{one}").shape for one in parameters}))
         if is_frozen:
-            module.freeze()
+            module.network.eval()
         elif set(module.parameters) != parameters:
             odd = min(set(module.parameters) ^ parameters)
             raise Failed(f"{checkpoint.folder}: the {name}'s parameter '{odd}' is not in both its module and the checkpoint", 5)

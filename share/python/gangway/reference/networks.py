@@ -1,25 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""Defines a network and the flat memory of its tensors.
-
-A network's weights, moments, averages and gradients share one layout. Tensors begin at multiples
-of 64 elements, because vectorised kernels round body and tail differently; blocks, which norms
-are sums of, at multiples of 4,096. Parameters come first, then statistics (BatchNorm's means).
-"""
+"""Defines a network and the flat memory of its tensors. Weights, moments, averages and gradients share one layout. Tensors begin at
+multiples of 64 elements, because vectorised kernels round body and tail differently; blocks, of which a norm is the sum, at multiples
+of 4,096. Parameters come first, then statistics (BatchNorm's means)."""
 import functools
 import math
-import random
 import traceback
 
-import numpy as np
 import torch
 from torch.nn import functional as operators
 
 from gangway.errors import Failed
+from gangway.examples import seed_all
 from gangway.reference import philox
 from gangway.reference.philox import Keyed
 
 TENSOR, BLOCK = 64, 4096
 STATISTIC_MOMENTUM = 0.1  # BatchNorm's; all statistics move by it
+ACTIVATIONS = {"relu": torch.relu_, "leaky-relu": lambda x: operators.leaky_relu_(x, 0.2), "softplus": operators.softplus,
+               "tanh": torch.tanh_, "none": lambda x: x}
 
 
 def _up(offset: int, multiple: int) -> int:
@@ -54,19 +52,11 @@ class Layout:
         return part.view(shape)
 
 
-def seed_all(seed: int) -> None:
-    """Seeds every generator that a module may draw from."""
-    torch.default_generator.manual_seed(seed)
-    random.seed(seed)
-    np.random.seed(seed & 0xFFFFFFFF)
-
-
 class Module:
-    """Wraps a user's network. Each call is in training mode, with the statistics of the step's
-    start, and generators seeded by the key, so that every process draws the same."""
+    """Wraps a user's network. Each call is in training mode, with the statistics of the step's start, and seeded by the key."""
 
     def __init__(self, network: torch.nn.Module, statistics: list[str]):
-        self._network = network.train()
+        self.network = network.train()
         self.parameters = {name: values for name, values in network.named_parameters() if values.requires_grad}
         self.blocks = dict.fromkeys(self.parameters, 0)
         self._statistics = {}
@@ -83,20 +73,12 @@ class Module:
         """Returns the weights and statistics that the user's module was made with."""
         return self._given
 
-    def freeze(self) -> None:
-        self._network.eval()
-
-    @property
-    def network(self) -> torch.nn.Module:
-        return self._network
-
     def prepare(self, running: dict) -> None:
         """Sets the module's statistics to copies of `running`, which forward() may overwrite."""
         for name, place in self._statistics.items():
             kind = self._types[name]
             values = running[name]
-            setattr(*place, values.clone(memory_format=torch.contiguous_format) if kind == torch.float32
-                    else values.round().to(kind))
+            setattr(*place, values.clone(memory_format=torch.contiguous_format) if kind == torch.float32 else values.round().to(kind))
 
     def seen(self) -> dict:
         """Returns {statistic: its value now}."""
@@ -107,7 +89,7 @@ class Module:
         self.prepare(running)
         seed_all(int(Keyed(**key, draw=philox.DROPOUT).bits(0)[0]))
         try:
-            made = self._network(*inputs)
+            made = self.network(*inputs)
         except Exception as error:  # any exception of the user's network
             place = traceback.extract_tb(error.__traceback__)[-1]
             raise Failed(f"a network raises in forward, {place.filename}:{place.lineno}: {type(error).__name__}: "
@@ -116,13 +98,11 @@ class Module:
 
 
 class Dense:
-    """Computes the families mlp and dense without BatchNorm and labels: linear layers, each with an
-    activation (`last` in the last). As job/families/mlp.cpp and job/families/dense.cpp."""
+    """Computes the families mlp and dense without BatchNorm and labels, as job/families/mlp.cpp and dense.cpp. `last`: activation."""
 
     statistics: dict = {}
 
-    def __init__(self, shapes: dict, activation: str, last: str = "none", last_gain: float = 2.0, dropout: float = 0.0,
-                 picture=None):
+    def __init__(self, shapes: dict, activation: str, last: str = "none", last_gain: float = 2.0, dropout: float = 0.0, picture=None):
         self.parameters = {name: torch.empty(shape, requires_grad=True) for name, shape in shapes.items()}
         self.blocks = {name: int(name.partition("/")[0]) for name in shapes}
         self._layers = [name for name in shapes if name.endswith("/weight")]
@@ -146,7 +126,7 @@ class Dense:
         for block, name in enumerate(self._layers):
             x = operators.linear(x, self.parameters[name], self.parameters[name.replace("weight", "bias")])
             is_last = block + 1 == len(self._layers)
-            x = _activated(x, self._last if is_last else self._activation)
+            x = ACTIVATIONS[self._last if is_last else self._activation](x)
             if self._dropout > 0 and not is_last:
                 keyed = Keyed(**key, block=block, draw=philox.DROPOUT)
                 keep = philox.shaped(keyed.uniform(x.numel()), x.shape) >= self._dropout
@@ -154,22 +134,9 @@ class Dense:
         return x.reshape(len(x), *self._picture) if self._picture else x, {}
 
 
-def _activated(x, name: str):
-    if name == "relu":
-        return x.relu_()
-    if name == "leaky-relu":
-        return operators.leaky_relu_(x, 0.2)
-    if name == "softplus":
-        return operators.softplus(x)
-    return x.tanh_() if name == "tanh" else x
-
-
 class Network:
     """Holds a module, its flat memories from a checkpoint, and the leaf that collects gradients.
-
-    @param kept_means  {scalar statistic outside the module: momentum}. Those of the module have 1:
-      the mean over a step's micro-batches is the next value.
-    """
+    @param kept_means  {scalar statistic outside the module: momentum}. Those of the module have 1: a step's mean is the next value."""
 
     def __init__(self, name: str, module, checkpoint, moments: list[str], kept_means: dict, is_channels_last: bool):
         self.name, self.module, self.moment_names = name, module, moments

@@ -6,21 +6,15 @@ import torch
 
 from gangway import step
 from gangway.errors import Failed
+from gangway.examples import seed_all
 from gangway.reference import load, philox
-from gangway.reference.networks import seed_all
 from gangway.reference.passes import Pass, Phase
 from gangway.reference.philox import Keyed
 
 
-def of(run, job: dict, networks: dict, trusts: bool):
-    """Returns the job's own step; None if it has none."""
-    named = job["training"].get("step", "none")
-    return None if named == "none" else OwnStep(run, job, networks, named, trusts)
-
-
 class OwnStep:
-    def __init__(self, run, job: dict, networks: dict, named, trusts: bool):
-        call, find, arguments = load.class_of(run, named, job["training"]["step_hash"], trusts)
+    def __init__(self, run, job: dict, networks: dict, trusts: bool):
+        call, find, arguments = load.class_of(run, job["training"]["step"], job["training"]["step_hash"], trusts)
         self.job, self.networks = job, networks
         self._kept = {}  # by step and micro-batch
         try:
@@ -51,5 +45,4 @@ class OwnStep:
         trained = [self.networks[name] for name in at.phase.trains]
         for network in trained:
             network.harvest(network.module.seen())
-        torch.autograd.backward(loss.reshape(()).float(),
-                                inputs=[one for network in trained for one in network.module.parameters.values()])
+        torch.autograd.backward(loss.reshape(()).float(), inputs=[one for network in trained for one in network.module.parameters.values()])

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Defines the phases of a GAN's step, and the passes of each phase over a micro-batch.
-
-A pass draws, applies networks, and ends in losses or a penalty. Its gradients go only to the leaf
-of the network that its phase trains, for this micro-batch. As gan/recipes/adversarial.cpp.
-"""
+"""Defines the phases of a GAN's step, and the passes of each phase over a micro-batch, as gan/recipes/adversarial.cpp. A pass draws,
+applies networks, and ends in losses or a penalty. Its gradients go only to this micro-batch's leaf of the network that its phase trains."""
 import math
 from dataclasses import dataclass, field
 
@@ -20,8 +17,7 @@ LOSSES = {
                       "targets": lambda x, t: (softplus(-x) + (1.0 - _beside(t, x)) * x).mean()},
     # Mao et al., 2017, eq. 2 with a = 0, b = c = 1
     "least-squares": {"real": lambda x: (x - 1.0).square().mean(), "fake": lambda x: x.square().mean(),
-                      "generator": lambda x: (x - 1.0).square().mean(),
-                      "targets": lambda x, t: (x - _beside(t, x)).square().mean()},
+                      "generator": lambda x: (x - 1.0).square().mean(), "targets": lambda x, t: (x - _beside(t, x)).square().mean()},
     # Lim and Ye, 2017
     "hinge": {"real": lambda x: relu(1.0 - x).mean(), "fake": lambda x: relu(1.0 + x).mean(), "generator": lambda x: -x.mean()},
     # Arjovsky et al., 2017, eq. 3
@@ -88,7 +84,7 @@ class Pass:
             return ()
         places = torch.arange(self.count).numpy()
         if self.training.get("fake_labels") == "data":
-            drawn = self.step.reals.labels_at(self._drawn(philox.LABEL).below(places, len(self.step.reals)).astype("int64"))
+            drawn = self.step.reals.source.read(self._drawn(philox.LABEL).below(places, len(self.step.reals)).astype("int64"))[1]
         else:
             drawn = self._drawn(philox.LABEL).below(places, classes).astype("int64")
         return (philox.shaped(drawn, drawn.shape),)
@@ -117,8 +113,7 @@ class Pass:
     # Applies networks and propagates gradients.
 
     def apply(self, name: str, inputs: tuple, stream: int = 0, statistic: str | None = None):
-        """Runs a network's forward, and detaches its output: learn() carries gradients across.
-        @param stream  numbers a pass's applications @param statistic  receives the output's mean"""
+        """Runs a network's forward, and detaches its output for learn(). @param stream  numbers applications; statistic: gets the output's mean"""
         network, is_trained = self.step.networks[name], name in self.phase.trains
         has_gradient = is_trained or any(one.requires_grad for one in inputs)
         with torch.set_grad_enabled(has_gradient):
@@ -148,8 +143,7 @@ class Pass:
         return self.apply("discriminator", inputs, stream, statistic)
 
     def learn(self, *losses) -> None:
-        """Runs backward from the last loss to the first, then from the last application to the
-        first. Parameters of a network that is not trained get no gradient."""
+        """Runs backward from the last loss to the first, then through the applications. Networks that are not trained get no gradient."""
         for loss in reversed(losses):
             loss.backward()
         for is_trained, inputs, made, cut in reversed(self._applied):
@@ -158,8 +152,7 @@ class Pass:
                 torch.autograd.backward(made, cut.grad, inputs=towards)
 
     def penalise(self, function, weight: float, inputs: tuple) -> None:
-        """Adds gradients of a penalty on the discriminator's gradient by its first input: a second
-        derivative. Leaves statistics alone, because its forward pass is an extra one."""
+        """Adds gradients of a penalty on the discriminator's gradient by its first input. Its extra forward pass counts in no statistic."""
         network = self.step.networks["discriminator"]
         parameters = list(network.module.parameters.values())
         image = inputs[0].detach().requires_grad_()
@@ -186,11 +179,7 @@ def real(of: Pass) -> None:
 
 def fake(of: Pass) -> None:
     noise, labels, other = of.noise(), of.labels(), of.step.running("lecam_real")
-    inputs = (noise, *labels)
-    if of.training.get("reuse_fakes"):
-        examples = of.step.keep(of, inputs)
-    else:
-        examples = of.generate(inputs)
+    examples = _fakes(of, (noise, *labels))
     logits = of.judge((examples, *labels), 1, of.step.statistic("lecam_fake"))
     of.learn(LOSSES[of.training["loss"]]["fake"](logits), *_lecam(of, logits, other))
 
@@ -200,9 +189,13 @@ def _lecam(of: Pass, logits, other) -> list:
     return [] if other is None else [(logits - other).square().mean() * of.training["lecam"]["weight"]]
 
 
+def _fakes(of: Pass, inputs: tuple):
+    return of.step.keep(of, inputs) if of.training.get("reuse_fakes") else of.generate(inputs)
+
+
 def pair(of: Pass) -> None:
     examples, *labels = of.reals()
-    fakes = of.step.keep(of, (of.noise(), *labels)) if of.training.get("reuse_fakes") else of.generate((of.noise(), *labels))
+    fakes = _fakes(of, (of.noise(), *labels))
     said = of.judge((examples, *labels), 0), of.judge((fakes, *labels), 1)
     of.learn(relativistic(*said))
 

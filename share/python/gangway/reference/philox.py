@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Draws random numbers from a key by Philox4x32-10 (Salmon et al., SC'11).
-
-A number depends on (seed, step, phase, repeat, pass, micro-batch, block, draw) and its index alone:
-every worker draws the same for a micro-batch. As gan/random.hpp.
-"""
+"""Draws random numbers from a key by Philox4x32-10 (Salmon et al., SC'11), as gan/random.hpp. A number depends on (seed, step, phase,
+repeat, pass, micro-batch, block, draw) and its index alone: every worker draws the same for a micro-batch."""
 import numpy as np
 
 # Values of a key's `phase` outside of training.
 INITIALISATION, DATA = -1, -2
 # Values of a key's `draw`: the purpose of the number.
-NOISE, LABEL, MIX, DROPOUT, MIRROR, WEIGHT, PERMUTATION, TOY, STACK, LABEL_FLIP, EXAMPLE = 0, 1, 2, 3, 4, 5, 6, 7, 14, 30, 70
+NOISE, LABEL, MIX, DROPOUT, MIRROR, WEIGHT, PERMUTATION, TOY, LABEL_FLIP, EXAMPLE = 0, 1, 2, 3, 4, 5, 6, 7, 30, 70
+GOLDEN = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio
 
 
 def _u64(value) -> np.ndarray:
@@ -19,9 +17,9 @@ def _u64(value) -> np.ndarray:
     return np.array([value & 0xFFFFFFFFFFFFFFFF], np.uint64)
 
 
-def _mixed(x: np.ndarray) -> np.ndarray:
-    """Applies the finaliser of SplitMix64 (Steele et al., OOPSLA 2014)."""
-    x = x + _u64(0x9E3779B97F4A7C15)
+def split_mix(value) -> np.ndarray:
+    """Returns the number after `value` of SplitMix64 (Steele et al., OOPSLA 2014)."""
+    x = _u64(value) + _u64(GOLDEN)
     x = (x ^ (x >> np.uint64(30))) * _u64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * _u64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -46,11 +44,11 @@ class Keyed:
         def pair(a, b):
             return _u64((a & 0xFFFFFFFF) << 32 | b & 0xFFFFFFFF)
 
-        key = _mixed(_u64(seed))
+        key = split_mix(seed)
         for part in (_u64(step), pair(phase, repeat), pair(pass_, microbatch), pair(block, draw)):
-            key = _mixed(key ^ part)
+            key = split_mix(key ^ part)
         self._key = key
-        self._high = _mixed(key ^ _u64(0x6A09E667F3BCC908))
+        self._high = split_mix(key ^ _u64(0x6A09E667F3BCC908))
 
     def bits(self, index) -> np.ndarray:
         """Returns 32 bits at each index."""
@@ -79,8 +77,7 @@ class Keyed:
 
 
 def normals_of(words: np.ndarray) -> np.ndarray:
-    """Maps [n, 4] words to [n, 4] normals, in double precision. Uses only + - * / and roots, each
-    rounded, because logarithms and sines of libraries differ in their last bits."""
+    """Maps [n, 4] words to [n, 4] normals, in doubles, by + - * / and roots: logarithms and sines of libraries differ in last bits."""
     words = words.astype(np.float64)
     normals = np.empty(words.shape, np.float32)
     for first in (0, 2):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Augments real pictures (docs/pictures.md): flip, crop, zoom, rotation, shades. Draws by the
-sample's number, so that every reader makes the same. Float32; each operation rounds."""
+"""Augments real pictures (docs/pictures.md). Draws by the sample's number, the same for every reader. Float32; each operation rounds."""
 import numpy as np
 
 from gangway.reference import philox
@@ -94,6 +93,5 @@ def _taps(at: np.ndarray, size: int):
     for i in range(4):
         within = (floor.astype(np.int64) - 1 + i) % (2 * size)
         places.append(np.where(within < size, within, 2 * size - 1 - within))
-    weights = [((-0.5 * t + 1.0) * t - 0.5) * t, (1.5 * t - 2.5) * t * t + 1.0, ((-1.5 * t + 2.0) * t + 0.5) * t,
-               (0.5 * t - 0.5) * t * t]
+    weights = [((-0.5 * t + 1.0) * t - 0.5) * t, (1.5 * t - 2.5) * t * t + 1.0, ((-1.5 * t + 2.0) * t + 0.5) * t, (0.5 * t - 0.5) * t * t]
     return places, [weight.astype(f32) for weight in weights]

@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Replays a step: each phase and micro-batch in turn, in one process (docs/reference-step.md).
-
-The job decides the numbers; the run's number of workers, and their layout, have no influence.
-"""
+"""Replays a step: each phase and micro-batch in turn, in one process (docs/reference-step.md). The run's layout has no influence."""
 import json
 
 import torch
 
-from gangway.reference import data, load, passes, schedule, update
+from gangway.reference import data, load, passes, philox, schedule, update
 from gangway.reference.passes import Pass, Phase
 
 
 class Step:
-    """Replays the step after `number` steps. @param networks  by name; replay() updates them
-    @param events  decisions of the run, in the later checkpoint @param pack  as data.Reals takes it
-    @param own  the user's step (own_step.py); None: the recipe's @param source  the user's data"""
+    """Replays the step after `number` steps. @param networks  by name; replay() updates them; events: the later checkpoint's decisions
+    @param pack  as data.Reals takes it; own: the user's step (own_step.py), None: the recipe's; source: the user's data"""
 
     def __init__(self, job: dict, networks: dict, number: int, events: list, pack=None, own=None, source=None):
         self.job, self.networks, self.number = job, networks, number
@@ -55,8 +51,7 @@ class Step:
         decay = None
         if is_last and network.average is not None:
             decay = update.average_decay(spec, self._images, self._images_per_step, network.updates + 1, self._burn_in)
-        return {"optimizer": (kind, numbers), "clip_norm": spec.get("clip_norm", 0), "harvests": phase.harvests,
-                "average_decay": decay}
+        return {"optimizer": (kind, numbers), "clip_norm": spec.get("clip_norm", 0), "harvests": phase.harvests, "average_decay": decay}
 
     def _laziness(self, name: str) -> float:
         """Returns n / (n + 1) for a lazy regulariser every n updates (StyleGAN2, appendix B)."""
@@ -110,8 +105,7 @@ class Step:
 
 
 def settings_of(seed: int, events: list, step: int) -> tuple[float, int]:
-    """Returns (factor on learning rates, seed of draws) after the run's decisions
-    (docs/divergence.md). The order of the data keeps the job's seed."""
+    """Returns (factor on learning rates, seed of draws) after the run's decisions (docs/divergence.md). Data keep the job's seed."""
     factor, retry = 1.0, 0
     for event in events:
         if event["kind"] in ("rollback", "plateau") and event["step"] <= step:
@@ -120,8 +114,4 @@ def settings_of(seed: int, events: list, step: int) -> tuple[float, int]:
             retry = max(retry, detail["reseed"])
     if retry == 0:
         return factor, seed
-    mask = (1 << 64) - 1  # SplitMix64 (Steele, Lea, Flood, 2014)
-    mixed = (seed + retry * 0x9E3779B97F4A7C15) & mask
-    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & mask
-    mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & mask
-    return factor, mixed ^ (mixed >> 31)
+    return factor, int(philox.split_mix(seed + (retry - 1) * philox.GOLDEN)[0])

@@ -54,8 +54,7 @@ def settings_at(spec: dict, images: float, burn_in: float, laziness: float) -> t
     courses = spec.get("schedule", {})
     if spec.get("lazy_interval", 0) > 0:
         laziness = spec["lazy_interval"] / (spec["lazy_interval"] + 1.0)
-    numbers["lr"] = (numbers["lr"] * schedule.warmed_up(courses, images) * schedule.decayed(1.0, courses, images, burn_in)
-                     * laziness)
+    numbers["lr"] = (numbers["lr"] * schedule.warmed_up(courses, images) * schedule.decayed(1.0, courses, images, burn_in) * laziness)
     if "betas" in numbers:
         second = courses.get("beta2")
         if courses.get("final_beta2", 0) > 0:

@@ -26,8 +26,8 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("run", metavar="RUN", nargs=number, help="directory or name of a run")
         self.add_argument("--outdir", default="runs", metavar="FOLDER", help="folder of the runs (%(default)s)")
 
-    def add_keys(self):
-        self.add_argument("keys", metavar="key=value", nargs="*", help="keys of the job, as training.batch=64")
+    def add_keys(self, what: str = "keys of the job, as training.batch=64"):
+        self.add_argument("keys", metavar="key=value", nargs="*", help=what)
 
     def add_count(self, *names: str, default: int, what: str, least: int = 1, most: int = 10**9):
         """Adds an option that takes a whole number."""
@@ -41,13 +41,21 @@ class Parser(argparse.ArgumentParser):
             self.add_argument("-n", "--workers", type=whole_number(1), metavar="N", help=workers)
 
 
-def whole_number(least: int, most: int = 10**9):
+def number(least: float, most: float = math.inf, kind=float):
+    """Returns a parser of numbers in a range. @param kind  float or int"""
     def parsed(text):
-        number = int(text)
-        if not least <= number <= most:
-            raise argparse.ArgumentTypeError(f"{number} is not in the range {least} to {most}")
-        return number
+        try:
+            value = kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"'{text}' is no {'whole ' * (kind is int)}number") from None
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text} is not in the range {least} to {most}")
+        return value
     return parsed
+
+
+def whole_number(least: int, most: int = 10**9):
+    return number(least, most, int)
 
 
 def require_place(file: Path) -> None:
@@ -56,6 +64,8 @@ def require_place(file: Path) -> None:
         raise Failed(f"-o {file}: that is a folder; name a file in it")
     if not file.parent.is_dir():
         raise Failed(f"-o {file}: there is no folder {file.parent}; make it first")
+    if not os.access(file.parent, os.W_OK | os.X_OK):
+        raise Failed(f"{file.parent}: no file can be written there; name another place with -o", ENVIRONMENT)
 
 
 def require_new_folder(folder: Path) -> None:
@@ -73,16 +83,7 @@ def require_plot(file: Path | None) -> None:
         import matplotlib  # noqa: F401  (raises if it is missing)
 
 
-def number(least: float, most: float = math.inf):
-    def parsed(text):
-        value = float(text)
-        if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{text} is not in the range {least:g} to {most:g}")
-        return value
-    return parsed
-
-
-def write_whole(file: Path, text: str) -> None:
+def write_whole(file: Path, text: str, errors: str = "replace") -> None:
     """Replaces a file atomically. Raises Failed if it cannot be written."""
     if file.exists() and not file.is_file():
         raise Failed(f"{file}: is no regular file; name a file to be written", ENVIRONMENT)
@@ -91,7 +92,7 @@ def write_whole(file: Path, text: str) -> None:
         # Writing through a link would overwrite the file that it points to.
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
         try:
-            with open(descriptor, "w", encoding="utf-8", errors="replace") as out:
+            with open(descriptor, "w", encoding="utf-8", errors=errors) as out:
                 out.write(text)
                 out.flush()
                 os.fsync(descriptor)
@@ -104,8 +105,7 @@ def write_whole(file: Path, text: str) -> None:
 
 
 def plain(text: str) -> str:
-    """Returns text of a run or job file, safe for a terminal: "?" replaces control characters,
-    except newlines and tabs, and bytes that were not text."""
+    """Returns text that is safe for a terminal: "?" replaces control characters but newlines and tabs, and bytes that were not text."""
     return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffd]", "?", text)
 
 
@@ -138,8 +138,7 @@ def listed(kind):
 
 
 def table(titles: list[str], rows: list[list[str]], left: int | set[int] = 0) -> str:
-    """Returns columns two spaces apart, with a rule below the titles. Cells align right, except
-    in the first `left` columns, or in the columns of the set `left`."""
+    """Returns columns two spaces apart, below titles and a rule, aligned right but for the first `left` columns, or those of the set."""
     to_left = range(left) if isinstance(left, int) else left
     widths = [max(map(len, column)) for column in zip(titles, *rows)]
     lines = [titles, ["-" * width for width in widths], *rows]

@@ -34,8 +34,7 @@ def _mean(column) -> float | None:
 
 
 def part_means(ticks: dict, whose: str) -> dict[str, float]:
-    """Returns ms per part, averaged over ticks that have parts. Skips the first such tick (warm-up)
-    unless it is the only one. @param ticks  by column; whose: prefix of the columns"""
+    """Returns ms per part, averaged over ticks that have parts, but the first (warm-up). @param ticks  by column; whose: their prefix"""
     columns = {name.removeprefix(whose): ticks[name] for name in sorted(ticks) if name.startswith(whose)}
     telling = [tick for tick in zip(*columns.values()) if any(value is not None for value in tick)]
     means = {part: 1e3 * sum(value or 0.0 for value in values) / len(values) for part, values in zip(columns, zip(*telling[1:] or telling))}

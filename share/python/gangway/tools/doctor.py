@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Checks this machine, or compares hosts. Imports only the standard library, so it runs before any
-build: PYTHONPATH=share/python python3 -m gangway.tools doctor. Main thread."""
+"""Checks this machine, or compares hosts, by Python's own library alone: it runs before any build. Main thread."""
 import os
 import shlex
 from pathlib import Path
 
-from gangway.errors import Failed
+from gangway.errors import ENVIRONMENT, Failed
 from gangway.launch import program
 from gangway.tools.command_line import Parser
 from gangway.tools.findings import BAD, GOOD, NOTE, Finding, findings_json, findings_text, is_healthy
@@ -18,49 +17,28 @@ LEAST_DISK_GIB = 1.0
 LEAST_SHARED_MEMORY_GIB = 0.0625  # Open MPI's segments: 4 MiB per rank
 PROGRAMS = ("gangway-coordinator", "gangway-worker", "gangway-worker-cuda", "gangway-model", "gangway-model-cuda")
 FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
-ENVIRONMENT = 6  # exit code
-
-
-def first_line(text: str) -> str:
-    return text.partition("\n")[0]
-
-
-def find_programs() -> Finding:
-    folder = Path(program()).resolve().parent
-    if missing := [name for name in PROGRAMS if not (folder / name).exists()]:
-        return Finding("programs", BAD, f"{', '.join(missing)} not in {folder}: build them (./launch/build)")
-    return Finding("programs", GOOD, str(folder))
-
-
-def find_libtorch(root: str) -> Finding:
-    if (version := libtorch_version(root)) == NONE:
-        return Finding("LibTorch", BAD, f"no version file in '{root}': run ./launch/setup")
-    return Finding("LibTorch", GOOD, version)
-
-
-def find_mpi() -> Finding:
-    if version := mpi_version():
-        return Finding("MPI", GOOD, version)
-    return Finding("MPI", BAD, "mpirun was not found: install openmpi-bin (./launch/setup does)")
-
-
-def run_two_ranks(words: list[str]) -> Finding:
-    done = output_of(["timeout", "60", *words], mpirun_environment())
-    if done.code != 0 or done.text:
-        return Finding("mpirun, 2 ranks", BAD, f"failed: {first_line(done.text)}: try '{shlex.join(words)}'")
-    return Finding("mpirun, 2 ranks", GOOD, "exchanged a message")
-
-
-def find_cuda_toolkit(version: str) -> Finding:
-    if version:
-        return Finding("CUDA toolkit", GOOD, f"{version} (at build time)")
-    return Finding("CUDA toolkit", NOTE, "built without; ./launch/build adds the GPU programs")
 
 
 def of_build(build: dict) -> list[Finding]:
-    return [Finding("gangway", GOOD, build["version"]), find_programs(), find_libtorch(build["libtorch_root"]), find_mpi(),
-            run_two_ranks(build["two_ranks"]), find_cuda_toolkit(build["cuda_toolkit"]),
+    folder, version = Path(program()).resolve().parent, libtorch_version(root := build["libtorch_root"])
+    missing = [name for name in PROGRAMS if not (folder / name).exists()]
+    ranks = output_of(["timeout", "60", *build["two_ranks"]], mpirun_environment())
+    return [Finding("gangway", GOOD, build["version"]),
+            Finding("programs", BAD, f"{', '.join(missing)} not in {folder}: build them (./launch/build)") if missing else
+            Finding("programs", GOOD, str(folder)),
+            Finding("LibTorch", BAD, f"no version file in '{root}': run ./launch/setup") if version == NONE else
+            Finding("LibTorch", GOOD, version),
+            find_mpi(),
+            Finding("mpirun, 2 ranks", BAD, f"failed: {ranks.text.partition(chr(10))[0]}: try '{shlex.join(build['two_ranks'])}'")
+            if ranks.code != 0 or ranks.text else Finding("mpirun, 2 ranks", GOOD, "exchanged a message"),
+            Finding("CUDA toolkit", GOOD, f"{cuda} (at build time)") if (cuda := build["cuda_toolkit"]) else
+            Finding("CUDA toolkit", NOTE, "built without; ./launch/build adds the GPU programs"),
             *(Finding(name, GOOD, f"{build[name.lower()]} (at build time)") for name in ("Protobuf", "gRPC"))]
+
+
+def find_mpi() -> Finding:
+    version = mpi_version()
+    return Finding("MPI", GOOD if version else BAD, version or "mpirun was not found: install openmpi-bin (./launch/setup does)")
 
 
 def to_be_built(why: str) -> list[Finding]:
@@ -70,59 +48,39 @@ def to_be_built(why: str) -> list[Finding]:
         done = output_of(["timeout", "60", "bash", str(setup), "missing"], dict(os.environ))
         told = dict(line.split(": ", 1) for line in done.text.splitlines() if ": " in line)
         findings += [Finding(item, BAD, f"missing: {told[item]}: run ./launch/setup") if item in told else
-                     Finding(item, GOOD, "all that a build needs")
-                     for item in ("Debian packages", "Python packages") if done.code == 0]
+                     Finding(item, GOOD, "all that a build needs") for item in ("Debian packages", "Python packages") if done.code == 0]
     return [*findings, find_mpi()]
 
 
-def find_cores() -> Finding:
-    if (cores := usable_cores()) < 2:
-        return Finding("cores", NOTE, f"{cores}: several workers will share it (mpirun runs with --oversubscribe)")
-    return Finding("cores", GOOD, str(cores))
-
-
-def find_memory() -> Finding:
-    return Finding("memory", GOOD, f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / GIB:.1f} GiB")
-
-
 def of_shared_memory(build: dict) -> list[Finding]:
-    removed, item = build["segments_removed"], "shared memory"
-    left = (Finding(item, NOTE, f"removed {removed} that killed workers or launchers left in /dev/shm") if removed else
-            Finding(item, GOOD, "no leftovers of killed workers"))
-    return [left, *([Finding("snapshots", NOTE, line) for line in build["snapshots"]] or [Finding("snapshots", GOOD, "none were left")])]
+    removed = build["segments_removed"]
+    return [Finding("shared memory", NOTE, f"removed {removed} that killed workers or launchers left in /dev/shm") if removed else
+            Finding("shared memory", GOOD, "no leftovers of killed workers"),
+            *([Finding("snapshots", NOTE, line) for line in build["snapshots"]] or [Finding("snapshots", GOOD, "none were left")])]
 
 
 def find_space(item: str, folder: str, least: float) -> Finding:
     gib = free_gib(folder)
     if gib is None:
         return Finding(item, BAD, f"{folder} cannot be examined: does it exist?")
-    if gib < least:
-        return Finding(item, BAD, f"{gib:.2f} GiB free in {folder}: free some")
-    return Finding(item, GOOD, f"{gib:.1f} GiB free in {folder}")
+    return Finding(item, BAD, f"{gib:.2f} GiB free in {folder}: free some") if gib < least else Finding(item, GOOD, f"{gib:.1f} GiB free in {folder}")
 
 
-def find_fashion_mnist() -> Finding:
-    if FASHION_MNIST.is_dir():
-        return Finding("Fashion-MNIST", GOOD, str(FASHION_MNIST))
-    return Finding("Fashion-MNIST", NOTE, "missing: apt-get install dataset-fashion-mnist (./launch/setup does)")
-
-
-def find_user() -> Finding:
-    if os.geteuid() != 0:
-        return Finding("user", GOOD, "not root")
-    return Finding("user", NOTE, "root; OMPI_ALLOW_RUN_AS_ROOT is set" if "OMPI_ALLOW_RUN_AS_ROOT" in os.environ else
-                   "root: gangway run allows it; for a bare mpirun set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+def of_user() -> list[Finding]:
+    root = ("root; OMPI_ALLOW_RUN_AS_ROOT is set" if "OMPI_ALLOW_RUN_AS_ROOT" in os.environ else
+            "root: gangway run allows it; for a bare mpirun set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+    return [Finding("Fashion-MNIST", GOOD, str(FASHION_MNIST)) if FASHION_MNIST.is_dir() else
+            Finding("Fashion-MNIST", NOTE, "missing: apt-get install dataset-fashion-mnist (./launch/setup does)"),
+            Finding("user", NOTE, root) if os.geteuid() == 0 else Finding("user", GOOD, "not root")]
 
 
 def find_network() -> Finding:
-    if addresses := own_addresses():
-        return Finding("network", GOOD, ", ".join(map(" ".join, addresses)))
-    return Finding("network", NOTE, "no interface but loopback: jobs run on this host alone")
+    addresses = ", ".join(map(" ".join, own_addresses()))
+    return Finding("network", GOOD if addresses else NOTE, addresses or "no interface but loopback: jobs run on this host alone")
 
 
 def find_gpu_binding(environment: dict) -> list[Finding]:
-    """Warns if Slurm binds each task to its own GPUs: NCCL finds links only among the GPUs that a
-    process sees (NVIDIA/nccl#1066)."""
+    """Warns if Slurm binds each task to its own GPUs: NCCL finds links only among those that a process sees (NVIDIA/nccl#1066)."""
     for name in ("SLURM_GPUS_PER_TASK", "SLURM_NTASKS_PER_GPU", "SLURM_GPU_BIND"):
         if environment.get(name) and environment.get("SLURM_GPU_BIND") != "none":
             return [Finding("GPUs of a task", NOTE, f"{name}={environment[name]}: a rank that sees only its own GPU has no NVLink to other "
@@ -131,16 +89,18 @@ def find_gpu_binding(environment: dict) -> list[Finding]:
 
 
 def examined() -> list[Finding]:
-    """Checks this machine. Starts two ranks under mpirun and, with several GPUs, a worker per GPU.
-    Removes only shared memory of killed workers and snapshots that no run resumes from."""
+    """Checks this machine: starts two ranks, and a worker per GPU. Removes shared memory of killed workers, and snapshots without a run."""
     try:
-        build = build_facts("--clean")
+        build, why = build_facts("--clean"), ""
     except Failed as error:
         build, why = None, error.line
-    return [*(of_build(build) if build else to_be_built(why)), find_cores(), find_memory(), *(of_shared_memory(build) if build else []),
-            find_space("/dev/shm", "/dev/shm", LEAST_SHARED_MEMORY_GIB), find_space("disk", os.getcwd(), LEAST_DISK_GIB),
-            find_fashion_mnist(), find_user(), *([] if build else [find_network()]),
-            *examined_gpus(build["cuda_toolkit"] if build else ""), *find_gpu_binding(dict(os.environ))]
+    memory, cores = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / GIB, usable_cores()
+    return [*(of_build(build) if build else to_be_built(why)),
+            Finding("cores", GOOD, str(cores)) if cores > 1 else
+            Finding("cores", NOTE, f"{cores}: several workers will share it (mpirun runs with --oversubscribe)"),
+            Finding("memory", GOOD, f"{memory:.1f} GiB"), *(of_shared_memory(build) if build else []),
+            find_space("/dev/shm", "/dev/shm", LEAST_SHARED_MEMORY_GIB), find_space("disk", os.getcwd(), LEAST_DISK_GIB), *of_user(),
+            *([] if build else [find_network()]), *examined_gpus(build["cuda_toolkit"] if build else ""), *find_gpu_binding(dict(os.environ))]
 
 
 def doctor(hosts=(), hostfile=None) -> list[Finding]:

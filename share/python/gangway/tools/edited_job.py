@@ -7,9 +7,7 @@ from gangway.job_file import loader
 
 
 def edited(text: str, keys: list[str]) -> str:
-    """Returns a job file's text with keys set. Replaces an existing value, or adds the key to its
-    section. Unusual YAML may come out wrong: check the result. @param keys  as "layout.buckets=4"
-    Raises Failed if the text is not YAML."""
+    """Returns a job file's text with keys set, as "layout.buckets=4". Check the result. Raises Failed if the text is no YAML."""
     try:
         for key in keys:
             path, _, value = key.partition("=")

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Computes with an exported generator in one engine, and prints one line of JSON. A program of its own, so that an
-engine's crash ends nothing else; `gangway bench inference` and `gangway verify` start it. `gangway-model time` does the same
-without Python.
+"""Computes with an exported generator in one engine, and prints one line of JSON, as `gangway-model time` does. A program of its own,
+because an engine may crash.
 
     engine.py onnxruntime|openvino|pytorch MODEL.onnx --inputs FILE [--batch N] [--threads N] [--precision fp32|bf16|int8]
               [--seconds S | --made FILE]

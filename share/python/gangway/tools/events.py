@@ -5,11 +5,10 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from gangway.errors import Failed
+from gangway.errors import ENVIRONMENT, UNUSABLE, Failed
 from gangway.tools.command_line import Parser, table
 from gangway.tools.recorded import whole_run
 
-CHECKPOINT, ENVIRONMENT = 5, 6  # exit codes
 NUMBER = (int, float)
 # Keys that every line of a file must have.
 DECISION = {"step": int, "kind": str, "lr_factor": NUMBER, "reseed": int, "seen": int, "why": str}
@@ -41,14 +40,13 @@ def _read(file: Path, keys: dict) -> list[dict | None]:
 
 
 def events(run, outdir="runs") -> Events:
-    """Returns events in order. @param run  a run directory, or the name of a run in `outdir`
-    Raises Failed if the run is missing, or a decision is damaged."""
+    """Returns the events of a run directory, or of a named run, in order. Raises Failed if it is missing, or a decision is damaged."""
     folder = whole_run(run, outdir, "events are a run's, not a checkpoint's: leave @{} out")
     file = folder / "decisions.jsonl"
     decisions = _read(file, DECISION)
     if None in decisions:
         raise Failed(f"{file}, line {decisions.index(None) + 1}: is no decision: damaged, or of a newer gangway; remove the file to go by "
-                     "those that the newest checkpoint has", CHECKPOINT)
+                     "those that the newest checkpoint has", UNUSABLE)
     restarts, requests = _read(folder / "restarts.jsonl", RESTART), _read(folder / "steering.jsonl", REQUEST)
     return Events(decisions, [*filter(None, restarts)], [*filter(None, requests)])  # a crash may truncate a line of these two
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Follows a run's stats.jsonl and sends each tick once to Weights & Biases or MLflow
-(docs/metrics.md). Needs the client's package. RUN/export-wandb.json or RUN/export-mlflow.json
-records the remote id and the last step sent, so a resumed run continues the same remote run."""
+"""Follows a run's stats.jsonl and sends each tick once to Weights & Biases or MLflow (docs/metrics.md). RUN/export-wandb.json or
+RUN/export-mlflow.json records the remote id and the last step sent, so a resumed run continues the same remote run."""
 import fcntl
 import importlib
 import json
@@ -13,28 +12,25 @@ import time
 import uuid
 
 from gangway import job_file
-from gangway.errors import Failed
+from gangway.errors import ENVIRONMENT, UNUSABLE, Failed
 from gangway.tools.command_line import Parser, plain
 from gangway.tools.recorded import whole_run
 
-ENVIRONMENT = 6  # exit code
 LOOK_SECONDS = 1.0
 TRACKERS = ("wandb", "mlflow")  # and their packages
 AXES = ("step", "unix_seconds")  # of a tick, beside its metrics
 
 
-def flat(value, name=""):
-    """Returns a tick's numbers by name, as "exposed/generator/seconds". Skips other values."""
-    if isinstance(value, dict):
-        return {key: number for part, inner in value.items() for key, number in flat(inner, f"{name}/{part}".lstrip("/")).items()}
-    return {name: value} if isinstance(value, (int, float)) and not isinstance(value, bool) else {}
-
-
-def settings(job, name=""):
+def settings(job, name="", dot="."):
     """Returns the job's values by full key name, for the tracker's table."""
     if isinstance(job, dict) and job:
-        return {key: inner for part, one in job.items() for key, inner in settings(one, f"{name}.{part}".lstrip(".")).items()}
+        return {key: inner for part, one in job.items() for key, inner in settings(one, f"{name}{dot}{part}".lstrip(dot), dot).items()}
     return {name: job} if name else {}
+
+
+def flat(tick):
+    """Returns a tick's numbers by name, as "exposed/generator/seconds"."""
+    return {name: value for name, value in settings(tick, dot="/").items() if type(value) in (int, float)}
 
 
 class Wandb:
@@ -93,12 +89,12 @@ class Sent:
         except BlockingIOError:
             raise Failed(f"{run}: another export to {to} follows it: end that one first", ENVIRONMENT) from None
         try:
-            known = json.loads(self.path.read_text())
+            known = json.loads(self.path.read_bytes())
+            self.id, self.step, self.scored = known["id"], int(known["step"]), int(known["scored"])
         except FileNotFoundError:
-            known = {}
-        except ValueError:
+            self.id, self.step, self.scored = None, 0, 0
+        except (ValueError, LookupError, TypeError):
             raise Failed(f"{self.path}: is damaged; remove it, and the run is sent anew under another id") from None
-        self.id, self.step, self.scored = known.get("id"), known.get("step", 0), known.get("scored", 0)
 
     def has(self, tick):
         return tick["step"] <= (self.scored if "scores" in tick else self.step)
@@ -135,14 +131,17 @@ class Ticks:
         if lines:
             self.offset += sum(map(len, lines))
             self.last = lines[-1]
-        return [json.loads(line) for line in lines]
+        try:
+            return [tick for tick in map(json.loads, lines) if tick["step"] >= 0]
+        except (ValueError, LookupError, TypeError):
+            raise Failed(f"{self.path}: a line is no tick: damaged", UNUSABLE) from None
 
 
 def exit_code_of(run):
     """Returns the newest start's exit code; None: it still runs."""
     try:
-        return json.loads((run / "status.json").read_text())["exit_code"]
-    except (FileNotFoundError, ValueError, KeyError):
+        return json.loads((run / "status.json").read_bytes())["exit_code"]
+    except (FileNotFoundError, ValueError, LookupError, TypeError):
         return None
 
 
@@ -161,16 +160,6 @@ def asked(to, call, *arguments):
     except Exception as error:
         words = f"{type(error).__name__}: {error}".splitlines()[0]
         raise Failed(f"{to} has refused metrics ({words}); the same command resumes", ENVIRONMENT) from None
-
-
-def hand_over(to, remote, sent, tick):
-    before = (sent.step, sent.scored)
-    sent.write(remote.id, *((sent.step, tick["step"]) if "scores" in tick else (tick["step"], sent.scored)))
-    try:
-        asked(to, remote.send, tick, sent.step)
-    except Failed:
-        sent.write(remote.id, *before)
-        raise
 
 
 def export(run, options, stop):
@@ -192,9 +181,16 @@ def export(run, options, stop):
     while True:
         code = exit_code_of(run)  # read before the ticks, so that no later tick is missed
         for tick in ticks.new():
-            if not sent.has(tick):
-                hand_over(options.to, remote, sent, tick)
-                number += "tick" in tick
+            if sent.has(tick):
+                continue
+            before = (sent.step, sent.scored)
+            sent.write(remote.id, *((sent.step, tick["step"]) if "scores" in tick else (tick["step"], sent.scored)))
+            try:
+                asked(options.to, remote.send, tick, sent.step)
+            except Failed:
+                sent.write(remote.id, *before)
+                raise
+            number += "tick" in tick
         if code is not None or options.once or stop.wait(LOOK_SECONDS):
             break
     asked(options.to, remote.end, code)

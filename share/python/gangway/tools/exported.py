@@ -17,13 +17,8 @@ ENGINE = Path(__file__).with_name("engine.py")
 AT_ONCE = 256  # examples
 
 
-def model_program() -> str:
-    return str(Path(program()).parent / "gangway-model")
-
-
 def told_by(words: list, deadline: float = 3600, option: str = "") -> dict:
-    """Returns the last line of a command's output, which is JSON. Raises Failed with one line: its complaint, the signal that
-    ended it, or the deadline in seconds. @param option  the line names it after the deadline"""
+    """Returns the JSON of a command's last line. Raises Failed with its complaint, its signal, or the deadline in seconds and `option`."""
     try:
         with time_limit(deadline):
             done = output_of([*map(str, words)], dict(os.environ))
@@ -37,12 +32,11 @@ def told_by(words: list, deadline: float = 3600, option: str = "") -> dict:
     try:
         return json.loads(last)
     except ValueError:
-        raise Failed(f"said '{last[:80]}', and no figures", ENVIRONMENT) from None
+        raise Failed(f"printed '{last[:80]}' instead of its figures", ENVIRONMENT) from None
 
 
 def largest_difference(made: Path, expected: Path) -> float:
-    """Returns the largest difference of two files' pictures, as a share of the largest value.
-    Raises Failed for other shapes, and for values that are not finite."""
+    """Returns the largest difference of two files' pictures as a share of the largest value. Raises Failed if a value is not finite."""
     apart = largest = 0.0
     with safe_open(made, "numpy") as one, safe_open(expected, "numpy") as other:
         slices = one.get_slice("output"), other.get_slice("output")
@@ -51,7 +45,7 @@ def largest_difference(made: Path, expected: Path) -> float:
         size = slices[0].get_shape()[0]
         for first in range(0, size, AT_ONCE):
             mine, wanted = (part[first:min(first + AT_ONCE, size)] for part in slices)
-            if not numpy.isfinite(mine).all():
+            if not (numpy.isfinite(mine) & numpy.isfinite(wanted)).all():
                 raise Failed("made values that are not finite")
             apart, largest = max(apart, float(numpy.abs(mine - wanted).max())), max(largest, float(numpy.abs(wanted).max()))
     return apart / largest if largest else apart
@@ -75,13 +69,12 @@ class Exported:
 
     def words(self, engine: str, model: Path, precision: str, inputs: Path, batch: int, threads: int) -> list:
         """Returns the command that computes with an engine. More words: --seconds S, or --made FILE."""
-        own = [model_program(), "time", *self.choice] if engine == "gangway" else [sys.executable, "-P", ENGINE, engine, model]
+        own = [Path(program()).with_name("gangway-model"), "time", *self.choice] if engine == "gangway" else [sys.executable, "-P", ENGINE, engine, model]
         return [*own, "--precision", precision, "--inputs", inputs, "--batch", batch, "--threads", threads]
 
 
 def export(reference: str, outdir: str, folder: Path) -> Exported:
-    """Exports a run's generator into `folder`. @param reference  RUN or RUN@STEP
-    Raises Failed if there is no such run, or no ONNX of its network"""
+    """Exports the generator of RUN or RUN@STEP into `folder`. Raises Failed if there is no such run, or no ONNX of its network."""
     (name, step), onnx = reference_of(reference), folder / "generator.onnx"
     run = run_folder(name, outdir)
     said_by("checkpoints", "export", run if step is None else f"{run}@{step}", "-o", onnx)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Runs the learning rate range test (Smith, 2017, section 3.3): the rate grows exponentially."""
+import itertools
 import json
 import math
 from pathlib import Path
 from typing import NamedTuple
 
-from gangway.errors import Failed
+from gangway.errors import ENVIRONMENT, Failed
 from gangway.tools.command_line import Parser, require_plot, table, whole_number
-from gangway.tools.measured import measured_run, prepared
+from gangway.tools.measured import measured_runs, prepared
 
 BELOW_STEEPEST, BELOW_DIVERGENCE = 4, 10  # divisors of the rate at that point: the suggested rate
 SUFFERS = 4     # a suggestion needs every loss within 4 times its size of its best
@@ -16,8 +17,7 @@ WINDOWS = 30    # per test, each one smoothing window: 0.2 of the usual six deca
 LEAST_FALL = 0.01  # share of the loss, within a window; smaller falls are noise
 TABLE_ROWS = 24
 LARGEST_FACTOR = 1e9
-COLOURS = {"blue": "#1f77b4", "orange": "#ff7f0e", "gray": "#7f7f7f"}  # of networks, cyclically
-ENVIRONMENT = 6
+COLOURS = ("blue", "orange", "gray")  # of networks, cyclically
 
 
 class Point(NamedTuple):
@@ -83,8 +83,7 @@ def points_above_best(curve, times):
 
 
 def steepest_fall(curve, name, end):
-    """Returns where a loss falls fastest against log(rate), before step `end`. All steps have
-    equal length in log(rate). Skips two windows and compares over one: shorter falls are noise."""
+    """Returns where a loss falls fastest against log(rate) before step `end`, after two windows, over one: shorter falls are noise."""
     losses, window, found = curve.losses[name], curve.window, None
     steepest = -LEAST_FALL * abs(losses[0]) if losses else 0.0
     for step in range(2 * window, end):
@@ -150,8 +149,7 @@ def tested_networks(told: dict, network: str | None) -> list[str]:
 
 
 def range_job(told: dict, tested, first: float, last: float, steps: int) -> dict:
-    """Returns the test's job: rates of `tested` rise, each step is a tick, no other output.
-    Other schedules advance with images as in the original job."""
+    """Returns the test's job: rates of `tested` rise, each step is a tick, no other output, and other schedules as they were."""
     job, kimg_of_step = dict(told["job"]), told["images_per_step"] / 1000
     for name in tested:
         (kind, optimizer), = job[name]["optimizer"].items()
@@ -171,21 +169,20 @@ def draw(file: Path, curve: Curve, verdict: Verdict) -> str:
     from matplotlib.figure import Figure
     axes = (figure := Figure(figsize=(6.4, 4), layout="tight")).add_subplot(xscale="log", xlabel="lr", ylabel="loss")
     end = verdict.diverged.step if verdict.diverged else len(curve.rates)
-    names = list(COLOURS)
-    for place, (name, losses) in enumerate(curve.losses.items()):
-        axes.plot(curve.rates[:end], losses[:end], color=COLOURS[names[place % len(names)]], label=name)
+    colours = dict(zip(curve.losses, itertools.cycle(COLOURS)))
+    for name, losses in curve.losses.items():
+        axes.plot(curve.rates[:end], losses[:end], color=f"tab:{colours[name]}", label=name)
     axes.legend()
     for rate, colour in ((verdict.diverged and verdict.diverged.rate, "red"), (verdict.suggested, "green")):
         if rate:
             axes.axvline(rate, color=colour)
     figure.savefig(file, format="png", dpi=100)
-    return ", ".join(f"{name} {names[place % len(names)]}" for place, name in enumerate(curve.losses)) + ", diverges red, suggested green"
+    return ", ".join(f"{name} {colour}" for name, colour in colours.items()) + ", diverges red, suggested green"
 
 
 def find_lr(job, keys=(), *, network: str | None = None, first: float = 1e-6, last: float = 1.0, steps: int = 300,
             workers: int | None = None, say=lambda line: None) -> tuple[Curve, Verdict]:
-    """Runs the test in a temporary folder and removes it. @param say  gets a line on the plan
-    Raises Failed for the job, or with the last words of a failed run."""
+    """Runs the test in a temporary folder. Raises Failed for the job, or with the last words of a failed run. @param say  gets a line"""
     told = prepared(job, keys)
     most = told["job"]["training"]["microbatches"]
     if workers and workers > most:
@@ -193,7 +190,7 @@ def find_lr(job, keys=(), *, network: str | None = None, first: float = 1e-6, la
     tested = tested_networks(told, network)
     rates = [first * (last / first) ** (step / steps) for step in range(1, steps + 1)]
     say(f"{job}: lr of {', '.join(tested)} from {first:g} to {last:g} in {steps} steps")
-    run = measured_run(range_job(told, tested, first, last, steps), "find-lr", workers, may_diverge=True)
+    run, = measured_runs(range_job(told, tested, first, last, steps), ["find-lr"], workers, may_diverge=True)
     curve = curve_of(run.stats, [one["name"] for one in told["networks"]], rates)
     return curve, verdict_of(curve, tested, rates[min(len(curve.rates), steps - 1)] if run.has_diverged else None)
 
@@ -213,8 +210,8 @@ def command(words: list[str]) -> None:
     if not (line.first > 0 and line.first < line.last <= LARGEST_FACTOR * line.first):
         raise Failed(f"--from {line.first:g} --to {line.last:g}: expected two rates above 0 that rise, by a factor of 1e9 at most")
     require_plot(line.output)
-    curve, verdict = find_lr(line.job, line.keys, network=line.network, first=line.first, last=line.last, steps=line.steps,
-                             workers=line.workers, say=lambda text: print(text, flush=True))
+    options = {name: value for name, value in vars(line).items() if name != "output"}
+    curve, verdict = find_lr(**options, say=lambda text: print(text, flush=True))
     print(f"\n{curve_text(curve)}\n{verdict_text(verdict, line.last)}", end="")
     if line.output and len(curve.rates) < 2:
         print(f"{line.output}: not written, the test had no two steps")

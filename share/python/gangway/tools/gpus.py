@@ -16,8 +16,7 @@ from gangway.tools.measured import output_of
 QUERY = "name,memory.total,driver_version,compute_cap,ecc.mode.current,ecc.errors.uncorrected.volatile.total"
 # GB/s of a 64 MiB all-reduce: a fifth of four first-generation NVLinks (80 GB/s), above PCIe 3.
 LEAST_OVER_NVLINK = 16.0
-# Oldest driver for each CUDA major version: NVIDIA, CUDA release notes, "minimum required driver
-# version for minor version compatibility".
+# Oldest driver by CUDA's major version: its release notes, "minimum required driver version for minor version compatibility".
 LEAST_DRIVER = {11: 450, 12: 525, 13: 580}
 LEAST_CAPABILITY = 8  # CMAKE_CUDA_ARCHITECTURES in CMakeLists.txt
 PATIENCE = "20"       # seconds: nvidia-smi hangs if a GPU has fallen off the bus
@@ -68,8 +67,7 @@ def read_gpus() -> list[Gpu]:
 
 
 def parsed_pairs(text: str) -> dict[tuple[int, int], str]:
-    """Returns the connection of each GPU pair: "NV18", "SYS", "OK". Skips incomplete rows.
-    @param text  a table of `nvidia-smi topo` (-m, or -p2p r)"""
+    """Returns each GPU pair's connection: "NV18", "SYS", "OK". Skips incomplete rows. @param text  of `nvidia-smi topo` (-m, or -p2p r)"""
     def is_gpu(word):
         return re.fullmatch("GPU[0-9]+", word)
 

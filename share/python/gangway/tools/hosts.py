@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compares the hosts of a job. `gangway doctor --hosts` starts `gangway host-facts` on each host by
-its own mpirun, so that it can name a host that does not answer."""
+"""Compares hosts. `gangway doctor --hosts` starts `gangway host-facts` on each by its own mpirun, to name one that does not answer."""
 import contextlib
 import ctypes
 import fcntl
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gangway.entry import mpi_environment
-from gangway.errors import Failed, complaints
+from gangway.errors import ENVIRONMENT, Failed, complaints
 from gangway.launch import program
 from gangway.tools.command_line import Parser, table
 from gangway.tools.findings import BAD, GOOD, NOTE, Finding
@@ -40,7 +39,6 @@ LEAST_SHARE = 0.5    # of the best host's value; a host with less runs out first
 SIOCGIFCONF, SIOCGIFFLAGS = 0x8912, 0x8913  # netdevice(7)
 IFREQ_BYTES, MOST_ADDRESSES = 40, 256
 IFF_UP, IFF_LOOPBACK = 1, 8
-ENVIRONMENT = 6
 # By numerics.processor: flags in addition to lower levels, as in base/processor.cpp.
 LEVELS = {"sse4": "sse4_1 sse4_2", "avx2": "avx avx2 fma", "avx512": "avx512f avx512bw avx512cd avx512dq avx512vl"}
 
@@ -119,6 +117,17 @@ def processor_text(cpuinfo: str) -> str:
     return f"{fields.get('vendor_id', '')} {best}" if best else NONE
 
 
+def slots_in(hostfile) -> dict[str, int]:
+    """Returns the slots by host of an Open MPI hostfile. `gangway run` reports its other errors."""
+    try:
+        text, slots = Path(hostfile).read_text(errors="replace"), {}
+    except OSError as error:
+        raise Failed(f"--hostfile {hostfile}: {error.strerror.lower()}") from None
+    for name, more in re.findall(r"^\s*([^\s#]+)([^#\n]*)", text, re.MULTILINE):
+        slots[name] = slots.get(name, 0) + int(found[1] if (found := re.search(r"\bslots\s*=\s*([0-9]+)", more)) else 1)
+    return slots
+
+
 def quota_of(group: Path) -> float:
     """Returns the cores that one control group allows; 0: no limit."""
     with contextlib.suppress(ValueError, ZeroDivisionError):  # "max" is no number
@@ -157,7 +166,7 @@ def libtorch_version(root: str) -> str:
 
 def build_facts(*words: str) -> dict:
     """Returns facts of the build and host (launch/doctor_facts.hpp). Raises Failed if not built."""
-    done = subprocess.run([program(), "doctor-facts", *words], capture_output=True, text=True)
+    done = subprocess.run([program(), "doctor-facts", *words], capture_output=True, text=True, errors="surrogateescape")
     if done.returncode != 0:
         raise Failed("\n".join(complaints(done.stderr.splitlines())) or f"gangway doctor-facts ended with {done.returncode}",
                      done.returncode)
@@ -326,8 +335,7 @@ def is_off(clock: Clock) -> bool:
 
 
 def hosts_text(hosts: list[Host]) -> str:
-    """Returns a table with a line per host. Marks deviating values: "!" if a job would be refused
-    or fail, "*" if it would only be odd."""
+    """Returns a line per host. Marks deviating values: "!" if a job would be refused or fail, "*" if it would only be odd."""
     rows = []
     for name, facts, clock, _ in hosts:
         cells = [name]

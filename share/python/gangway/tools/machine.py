@@ -7,12 +7,11 @@ import sys
 import time
 from pathlib import Path
 
-from gangway.errors import Failed
+from gangway.errors import ENVIRONMENT, Failed
 
 MOST_BUSY = 0.10      # share of all cores' time; if other processes use more, a figure is worthless
 LOOK = 2.0            # seconds
 BETWEEN_LINES = 0.1   # share of the work between two lines of a log
-ENVIRONMENT = 6
 
 
 def processor(line: str = "model name") -> str:
@@ -63,12 +62,7 @@ def duration_text(seconds: float) -> str:
 
 
 class Progress:
-    """Shows progress: a bar at the bottom of a terminal; without one, a line per tenth.
-
-        with Progress(total) as progress:
-            progress.advance(0, "round 1 of 3")
-
-    @param total  units of work of about equal time; clock: monotonic seconds"""
+    """Shows progress, as a context: a bar on a terminal, else a line per tenth. @param total  units of work; clock: monotonic seconds"""
 
     def __init__(self, total: float, out=None, clock=time.monotonic):
         self._out, self._clock, self._total = out or sys.stdout, clock, total

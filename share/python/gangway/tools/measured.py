@@ -34,13 +34,11 @@ PLAIN = ["checkpoint.keep_best=0", "evaluation.every_kimg=0", "layout.balance=of
 
 
 def prepared(job, keys=(), environment: dict | None = None, text: str | None = None, workers: int | None = None) -> dict:
-    """Returns `gangway job JOB KEYS --json`: resolved "job" by section, its "yaml", derived values.
-    @param job  a job file, or a checkpoint's folder; environment: None: this process's
-    @param text  replaces the job file's content; workers: adds the memory of so many workers
-    Raises Failed with the command's error."""
+    """Returns `gangway job JOB KEYS --json`: resolved "job" by section, its "yaml", derived values. @param job  file, or checkpoint's folder
+    @param environment  None: this process's; text: replaces the job file's content; workers: adds their memory. Raises Failed with its error."""
     words = [program(), "job", str(job), *keys, "--json", *(["--stdin"] if text is not None else []),
              *(["-n", str(workers)] if workers else [])]
-    done = subprocess.run(words, input=text or "", capture_output=True, text=True, env=environment)
+    done = subprocess.run(words, input=text or "", capture_output=True, text=True, errors="surrogateescape", env=environment)
     if done.returncode != 0:
         raise Failed("\n".join(complaints(done.stderr.splitlines())) or f"gangway job ended with {done.returncode}", done.returncode)
     told = json.loads(done.stdout)
@@ -108,10 +106,6 @@ class Output(NamedTuple):
     text: str
 
 
-def _is_stopped(pid: int) -> bool:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"  # not reaped yet
-
-
 def _require_time() -> None:
     heed()
     if not _limit.seconds_left:
@@ -123,9 +117,8 @@ def output_of(words: list[str], environment: dict, insists: bool = True) -> Outp
 
 
 def outputs_of(commands: list[list[str]], environment: dict, insists: bool = True) -> list[Output]:
-    """Runs commands at the same time, each in its own session, and waits for their ends. Passes on
-    SIGINT, SIGTERM and SIGHUP unless ignored. Commands get SIGTERM when this process dies. Raises
-    Failed after a signal or if a command stays stopped; OutOfTime after time_limit().
+    """Runs commands at the same time, each in its own session, and waits for their ends. Passes on SIGINT, SIGTERM and SIGHUP unless
+    ignored. Commands get SIGTERM when this process dies. Raises Failed after a signal or if a command stays stopped; else OutOfTime.
     @param insists  repeats the signal and kills at last; for runs with nothing to save"""
     ending = {number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN}
     before, parent = signal.pthread_sigmask(signal.SIG_BLOCK, {*ending, signal.SIGCHLD}), os.getpid()
@@ -158,15 +151,16 @@ def outputs_of(commands: list[list[str]], environment: dict, insists: bool = Tru
                 now = time.monotonic()
                 free = free if requests and insists else now
                 for process in left:
-                    awake[process] = awake[process] if _is_stopped(process.pid) else now
+                    state = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]  # it is not reaped yet
+                    awake[process] = awake[process] if state == "T" else now
                     if now - awake[process] > STOPPED_LIMIT:
                         stopped.add(process)
                     if process in stopped or now - free > LAST_LIMIT:
                         os.killpg(process.pid, signal.SIGKILL)
             _require_time()
             if stopped:
-                raise Failed(f"{commands[0][0]} was stopped (SIGSTOP) and not woken within {STOPPED_LIMIT} s, so it was ended: run this "
-                             "again, and let it be", ENVIRONMENT)
+                raise Failed(f"{commands[0][0]} was stopped (SIGSTOP) for {STOPPED_LIMIT} s, so it was ended: run this again, and stop none "
+                             "of its processes", ENVIRONMENT)
             for file in said:
                 file.seek(0)
             return [Output(process.returncode, file.read().decode(errors="replace")) for process, file in zip(processes, said)]
@@ -208,26 +202,18 @@ def _sweep(parent: str, prefix: str) -> None:
                 os.close(held)
 
 
-def _made(parent: str, prefix: str) -> tuple[Path, int | None]:
-    """Makes a folder and locks it. Another tool may sweep it before the lock: then makes another."""
-    for _ in range(3):
-        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-        held = _locked(folder)
-        if held is not None and folder.is_dir():
-            break
-    return folder, held
-
-
 @contextlib.contextmanager
 def scratch_folder(parent: str | None = None, prefix: str = SCRATCH):
-    """Yields a temporary folder and removes it after the block, also after a termination signal.
-    Locks it, because other tools remove unlocked ones. @param parent  None: the system's
-    Raises Failed if it cannot be made."""
+    """Yields a temporary folder, and removes it after the block or a termination signal. Locks it: other tools remove unlocked ones.
+    @param parent  None: the system's. Raises Failed if it cannot be made."""
     with noted_requests():
         parent = parent or tempfile.gettempdir()
         try:
             _sweep(parent, prefix)
-            folder, held = _made(parent, prefix)
+            for _ in range(3):  # another tool may sweep it before the lock
+                folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+                if (held := _locked(folder)) is not None and folder.is_dir():
+                    break
         except OSError as error:
             raise Failed(f"{parent}: no folder can be made in it: {error.strerror}; choose another place", ENVIRONMENT) from None
         try:
@@ -249,6 +235,7 @@ def written_whole(output: Path, prefix: str):
             yield scratch
             heed()
             (scratch / "new").rename(output.absolute())
+            _noted.clear()  # a signal from here on comes too late: the output is there
     except OSError as error:
         raise Failed(f"{output}: cannot be written: {error.strerror or error}; choose another place", ENVIRONMENT) from None
 
@@ -281,15 +268,13 @@ class MeasuredRun(NamedTuple):
     folder: Path
 
 
-def run_to_its_end(words: list, outdir: Path, name: str, may_diverge: bool = False, environment: dict | None = None) -> MeasuredRun:
-    return runs_to_their_ends(words, outdir, [name], may_diverge, environment)[0]
+def run_to_its_end(words: list, outdir: Path, name: str) -> MeasuredRun:
+    return runs_to_their_ends(words, outdir, [name])[0]
 
 
 def runs_to_their_ends(words: list, outdir: Path, names: list[str], may_diverge: bool = False,
                        environment: dict | None = None) -> list[MeasuredRun]:
-    """Runs `gangway run` once per name, at the same time, below `outdir`.
-    @param words  job file, keys and options; environment: None: this process's
-    Raises Failed with command and last words if a run fails or leaves no files."""
+    """Runs `gangway run` once per name, at the same time, below `outdir`. Raises Failed with the last words if a run fails."""
     commands = [[program(), "run", *map(str, words), "--outdir", str(outdir), "--run", name, "--resume", "never", "--progress", "lines",
                  *PLAIN] for name in names]
     measured = []
@@ -304,13 +289,8 @@ def runs_to_their_ends(words: list, outdir: Path, names: list[str], may_diverge:
     return measured
 
 
-def measured_run(job: dict, name: str, workers: int | None = None, may_diverge: bool = False) -> MeasuredRun:
-    return measured_runs(job, [name], workers, may_diverge)[0]
-
-
 def measured_runs(job: dict, names: list[str], workers: int | None = None, may_diverge: bool = False, outdir=None) -> list[MeasuredRun]:
-    """Runs a resolved job once per name, at the same time, without GANGWAY_ variables of its keys.
-    @param outdir  keeps the runs; None: removed. Raises Failed as runs_to_their_ends()."""
+    """Runs a resolved job once per name, at the same time, without GANGWAY_ variables of its keys. @param outdir  None: removes the runs"""
     variables = {"GANGWAY_" + path.upper().replace(".", "_") for path in _paths(job)}
     environment = {name: value for name, value in os.environ.items() if name not in variables}
     with scratch_folder() as folder:

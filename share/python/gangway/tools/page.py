@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Builds the run page (docs/control.md) as one HTML file, and escapes text for other pages."""
+"""Builds the run page (docs/control.md) as one HTML file, """
+import html
 import json
 import re
 from pathlib import Path
@@ -8,11 +9,6 @@ FILES = Path(__file__).resolve().parents[3] / "page"  # installed: share/gangway
 # The page may load only what the file holds.
 POLICY = ("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; "
           "style-src 'unsafe-inline'; img-src data:; media-src data:\">")
-
-
-def html_text(text: str) -> str:
-    """Returns `text` escaped for use between tags."""
-    return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def joined_modules(name: str, files: Path = FILES, joined: set[str] | None = None) -> str:
@@ -29,13 +25,12 @@ def joined_modules(name: str, files: Path = FILES, joined: set[str] | None = Non
 
 
 def static_page(document: dict, title: str) -> str:
-    """Returns the run page with its files inlined, so that it needs no server.
-    @param document  a run's document, or a comparison's; title: the window's"""
+    """Returns the run page with its files inlined. @param document  of run_document(), or a comparison; title: the window's"""
     page = (FILES / "index.html").read_text("utf-8")
     style = "".join((FILES / name).read_text("utf-8") for name in re.findall('rel="stylesheet" href="(.+?)"', page))
     # A string of the document may hold "</script>", so "<" is escaped.
     content = json.dumps(document, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    parts = {"<title>.*?</title>": f"<title>{html_text(title)}</title>",
+    parts = {"<title>.*?</title>": f"<title>{html.escape(title, quote=False)}</title>",
              "<!-- style -->.*?<!-- end -->": f"{POLICY}\n<style>\n{style}</style>",
              "<!-- script -->.*?<!-- end -->": f'<script type="application/json" id="document">{content}</script>\n'
                                                f'<script type="module">\n{joined_modules("main.js")}</script>'}

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Writes a run's generator as an INT8 ONNX file, if the score of its pictures stays near that of float32."""
+import functools
 import itertools
 import logging
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from gangway.errors import Failed
 from gangway.tools import engine
@@ -21,14 +23,12 @@ BATCH = 32
 CONVOLUTIONS = ("Conv", "ConvTranspose")
 FEW = 4  # channels of a result, such as a picture's, whose transposed convolution is slow in OpenVINO
 DOUBLING = {"kernel_shape": [4, 4], "strides": [2, 2], "pads": [1, 1, 1, 1], "output_padding": [0, 0], "group": 1}
-# {parity of a pixel: {place of the smaller map's pixel beside it: of a doubling kernel}}
+# {parity of an output's row or column: {offset of the input's row or column: its place in the kernel of four}}
 TAPS = {0: {-1: 3, 0: 1}, 1: {0: 2, 1: 0}}
-HIDDEN = ".gangway-quantize-"  # prefix of folders that are being written
 
 
 def layers_of(graph) -> list[str]:
-    """Returns the nodes to quantise, in order: convolutions; of a network without any its products with weights. Left out
-    are the first and the last layer, and convolutions in groups, which are filters. Norms, styles and demodulation stay, too."""
+    """Returns the nodes to quantise: convolutions, else products with weights; neither the ends, nor filters (groups), norms and styles."""
     weights = {one.name for one in graph.initializer}
     layers = [node for node in graph.node if node.op_type in (*CONVOLUTIONS, "MatMul") and node.input[1] in weights]
     has_maps = any(node.op_type in CONVOLUTIONS for node in layers)
@@ -40,8 +40,7 @@ def layers_of(graph) -> list[str]:
 
 
 def of_parities(weight: numpy.ndarray) -> numpy.ndarray:
-    """Returns the weight of a transposed convolution that doubles sides, [in, out, 4, 4], as a convolution's [4 out, in, 3, 3].
-    Four of its maps are a result's pixels by even and odd rows and columns."""
+    """Returns a doubling transposed convolution's weight [in, out, 4, 4] as a convolution's, [4 out, in, 3, 3]: a map for each parity."""
     inputs, outputs = weight.shape[:2]
     parts = numpy.zeros((outputs, 2, 2, inputs, 3, 3), weight.dtype)
     for row, column in itertools.product(TAPS, TAPS):
@@ -70,20 +69,15 @@ def replace_doubling(graph) -> None:
         graph.node.insert(index + 1, unfolded)
 
 
-def batches_of(inputs: dict, count: int | None = None) -> list[dict]:
-    size = min(len(next(iter(inputs.values()))), count or 2**31)
-    return [{name: array[first:min(first + BATCH, size)] for name, array in inputs.items()} for first in range(0, size, BATCH)]
+def batches_of(inputs: dict) -> list[dict]:
+    return [{name: array[first:first + BATCH] for name, array in inputs.items()} for first in range(0, len(next(iter(inputs.values()))), BATCH)]
 
 
-class _Batches:
-    """Gives batches, as onnxruntime.quantization.CalibrationDataReader. Between them it heeds signals."""
-
-    def __init__(self, batches: list[dict]):
-        self._left = iter(batches)
-
-    def get_next(self):
+def heeding(batches: list[dict]):
+    """Yields the batches, and heeds signals between them."""
+    for batch in batches:
         heed()
-        return next(self._left, None)
+        yield batch
 
 
 class Quantizer:
@@ -106,8 +100,7 @@ class Quantizer:
         self.evaluation = batches_of(load_file(exported.inputs("evaluation", "--evaluation", *(["--samples", samples] if samples else []))))
 
     def quantised(self, kept, calibration: list[dict], name: str = "int8") -> Path:
-        """Returns the file in which all layers but `kept` are INT8: weights by channel and symmetric, values by tensor.
-        Results are rounded behind a ReLU. Without one they stay float, because norms, gains and noise follow."""
+        """Returns the file in which all layers but `kept` are INT8. Results are rounded behind a ReLU alone: norms and noise need floats."""
         from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
         file = self.exported.folder / f"{name}.onnx"
         layers = [layer for layer in self.layers if layer not in kept]
@@ -115,7 +108,8 @@ class Quantizer:
         logging.disable(logging.WARNING)  # it recommends a preparation that this file has had
         tempfile.tempdir = str(self.exported.folder)  # where the next quantize removes what a killed one leaves
         try:
-            quantize_static(str(self.onnx), str(file), _Batches(calibration), quant_format=QuantFormat.QDQ, per_channel=True,
+            reader = SimpleNamespace(get_next=functools.partial(next, heeding(calibration), None))  # a CalibrationDataReader
+            quantize_static(str(self.onnx), str(file), reader, quant_format=QuantFormat.QDQ, per_channel=True,
                             weight_type=QuantType.QInt8, activation_type=QuantType.QUInt8, nodes_to_quantize=layers + relus,
                             extra_options={"OpTypesToExcludeOutputQuantization": [] if relus else CONVOLUTIONS})
         finally:
@@ -125,11 +119,11 @@ class Quantizer:
 
     def made_by(self, file: Path, batches: list[dict]) -> numpy.ndarray:
         compute, _ = engine.onnxruntime(str(file), self.threads, "fp32")
-        return numpy.concatenate([compute(batch) for batch in iter(_Batches(batches).get_next, None)])
+        return numpy.concatenate([compute(batch) for batch in heeding(batches)])
 
     def score_of(self, file: Path) -> dict:
         made = self.exported.folder / "made.safetensors"
-        save_file({"output": self.made_by(file, self.evaluation)}, made)
+        made.write_bytes(save({"output": self.made_by(file, self.evaluation)}))
         return self.exported.score_of(made)
 
     def costs(self, kept: list[str]) -> dict[str, float]:
@@ -154,10 +148,6 @@ def worse_by(score: dict, reference: dict) -> float:
     return one / other if other > 0 else (1.0 if one <= other else float("inf"))
 
 
-def share_text(costs: dict[str, float], count: int) -> str:
-    return ", ".join(f"{layer} ({100 * share:.0f} %)" for layer, share in list(costs.items())[:count])
-
-
 def quantize(run: str, output, *, outdir: str = "runs", samples: int | None = None, most: float = MOST_RATIO, threads: int = 2, say=say) -> dict:
     """Writes the file and returns "kept", "score", "score_fp32". @param output  must not exist; samples: pictures that are scored,
     None: the job's number; most: ratio of the scores. Raises Failed, and names the dearest layers, if no try stays below it."""
@@ -165,7 +155,7 @@ def quantize(run: str, output, *, outdir: str = "runs", samples: int | None = No
     require_place(output)
     if output.exists():
         raise Failed(f"-o {output}: exists already; name a new file")
-    with written_whole(output, HIDDEN) as folder:
+    with written_whole(output, ".gangway-quantize-") as folder:
         quantizer = Quantizer(export(run, outdir, folder), samples, threads)
         reference = quantizer.score_of(quantizer.exported.onnx)
         say(f"fp32: {reference['metric']} {reference['score']:.4g}")
@@ -184,8 +174,9 @@ def quantize(run: str, output, *, outdir: str = "runs", samples: int | None = No
             kept = kept + list(costs)[:max(1, round(PART_KEPT * len(quantizer.layers)))]
             if len(kept) >= len(quantizer.layers):
                 break
+        dearest = ", ".join(f"{layer} ({100 * share:.0f} %)" for layer, share in list(costs.items())[:3])
         raise Failed(f"{run}: refused, and nothing was written: INT8 makes {reference['metric']} {ratio:.2f} times that of fp32, above "
-                     f"{most:g}; the layers that cost most of the error: {share_text(costs, 3)}; use the float32 file, or raise --most")
+                     f"{most:g}; the layers that cost most of the error: {dearest}; use the float32 file, or raise --most")
 
 
 def _write(file: Path, output: Path, notes: dict[str, str]) -> None:

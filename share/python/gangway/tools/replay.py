@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Trains stretches of a run again, each by its own `gangway run` in a temporary folder. Compares
-each last checkpoint's digest with the recorded one. A stretch joins neighbouring checkpoints, so
-all stretches together prove all steps between. Only reads the recorded run. Main thread."""
+"""Trains stretches between a run's checkpoints again, by `gangway run` in a temporary folder, and compares the digests. Main thread."""
 import json
 import os
 import time
@@ -10,7 +8,7 @@ from typing import NamedTuple
 
 from gangway.errors import ENVIRONMENT, Failed, complaints
 from gangway.launch import program
-from gangway.tools.command_line import Parser, whole_number
+from gangway.tools.command_line import Parser, counted, whole_number
 from gangway.tools.measured import heed, noted_requests, output_of, prepared, scratch_folder
 from gangway.tools.recorded import checkpoints_of, is_under_way, said_by, whole_run
 
@@ -50,8 +48,7 @@ class Replay(NamedTuple):
 
 
 def stretches_between(steps: list[int], first: int | None = None, last: int | None = None) -> list[Stretch]:
-    """Returns the stretches to replay. @param steps  of the checkpoints, ascending; first: None:
-    oldest; 0: the job's start; last: None: the newest. Raises Failed if nothing can be replayed."""
+    """Returns the stretches to replay. Raises Failed if there is none. @param steps  of the checkpoints, ascending; first, last: as replay()"""
     if not steps:
         raise Failed("the run has no sound checkpoint to compare a replay with: train it with checkpoint.every_kimg, and a "
                      "checkpoint.keep that leaves them")
@@ -91,14 +88,8 @@ def drawn_stretches(stretches: list[Stretch], count: int, seed: int) -> list[Str
     return kept
 
 
-class _Recorded(NamedTuple):
-    run: Path
-
-    def folder(self, step: int) -> Path:
-        return self.run / "checkpoints" / f"step-{step:09}"
-
-    def manifest(self, step: int) -> dict:
-        return _manifest_in(self.folder(step))
+def _checkpoint(run: Path, step: int) -> Path:
+    return run / "checkpoints" / f"step-{step:09}"
 
 
 def _manifest_in(checkpoint: Path) -> dict:
@@ -125,16 +116,15 @@ def _keys_for(checkpoint: Path, keys, on_one_group: bool) -> list[str]:
     return asked
 
 
-def _train_again(recorded: _Recorded, stretch: Stretch, folder: Path, keys, workers, hostfile) -> Path:
+def _train_again(recorded: Path, stretch: Stretch, folder: Path, keys, workers, hostfile) -> Path:
     """Trains one stretch in `folder`. Returns the run directory."""
-    end = recorded.folder(stretch.last)
-    job = folder / "job.yaml"
-    job.write_text(recorded.manifest(stretch.last)["job_yaml"])
+    end, job = _checkpoint(recorded, stretch.last), folder / "job.yaml"
+    job.write_text(_manifest_in(end)["job_yaml"])
     for kept in ("networks", "python"):  # copies of the user's files
-        if (recorded.run / kept).is_dir():
-            (folder / kept).symlink_to(recorded.run / kept)
+        if (recorded / kept).is_dir():
+            (folder / kept).symlink_to(recorded / kept)
     words = [program(), "run", str(job), *_keys_for(end, keys, bool(workers or hostfile)), "--outdir", f"{folder}/runs", "--run", RUN,
-             "--replay", str(end), "--resume", str(recorded.folder(stretch.first)) if stretch.first else "never",
+             "--replay", str(end), "--resume", str(_checkpoint(recorded, stretch.first)) if stretch.first else "never",
              *(["-n", str(workers)] if workers else []), *(["--hostfile", os.path.abspath(hostfile)] if hostfile else [])]
     done = output_of(words, dict(os.environ), insists=False)  # after one signal it frees its shared memory
     if done.code != 0:
@@ -145,30 +135,30 @@ def _train_again(recorded: _Recorded, stretch: Stretch, folder: Path, keys, work
     raise Failed(f"the replay left nothing in {folder}: is it shared by all hosts?", ENVIRONMENT)
 
 
-def _notes(recorded: _Recorded, stretch: Stretch, replayed: Path):
+def _notes(recorded: Path, stretch: Stretch, replayed: Path):
     """Yields notes on legitimate reasons why the states differ."""
-    before, now = recorded.manifest(stretch.last), _manifest_in(replayed)
+    before, now = _manifest_in(_checkpoint(recorded, stretch.last)), _manifest_in(replayed)
     arithmetic = before["software"].get("arithmetic", "")
     if arithmetic and arithmetic != now["software"].get("arithmetic", ""):
         yield (f"{NOTE}the recorded state was made by processors or libraries of another arithmetic: equal bits were not promised "
                "(docs/numerics.md)\n")
-    if stretch.first and recorded.manifest(stretch.first)["job_fingerprint"] != before["job_fingerprint"]:
+    if stretch.first and _manifest_in(_checkpoint(recorded, stretch.first))["job_fingerprint"] != before["job_fingerprint"]:
         yield (f"{NOTE}the job changed between steps {stretch.first} and {stretch.last}: where it did so at a checkpoint that has been "
                "removed since, no replay can follow\n")
 
 
-def _prove(recorded: _Recorded, stretch: Stretch, keys, workers, hostfile) -> Proof:
+def _prove(recorded: Path, stretch: Stretch, keys, workers, hostfile) -> Proof:
     # Other hosts see the runs' folder, but not this host's temporary folder.
-    with scratch_folder(str(recorded.run.parent) if hostfile else None) as folder:
+    with scratch_folder(str(recorded.parent) if hostfile else None) as folder:
         begin = time.monotonic()
         run = _train_again(recorded, stretch, folder, keys, workers, hostfile)
         seconds = time.monotonic() - begin
-        before, *notes = said_by("digest", f"{recorded.run}@{stretch.last}").splitlines(keepends=True)
+        before, *notes = said_by("digest", f"{recorded}@{stretch.last}").splitlines(keepends=True)
         now = said_by("digest", f"{run}@{stretch.last}").splitlines()[0]
         differences = ""
         if before.strip() != now:
-            replayed = run / "checkpoints" / f"step-{stretch.last:09}"
-            tensors = said_by("checkpoints", "diff", recorded.folder(stretch.last), replayed, may_differ=True)
+            replayed = _checkpoint(run, stretch.last)
+            tensors = said_by("checkpoints", "diff", _checkpoint(recorded, stretch.last), replayed, may_differ=True)
             differences = "".join([tensors, *_notes(recorded, stretch, replayed), *notes])
         return Proof(stretch, before.strip(), now, seconds, differences)
 
@@ -183,11 +173,9 @@ def _told(proof: Proof) -> str:
 def replay(run, keys=(), *, first: int | None = None, last: int | None = None, audit: int | None = None, seed: int = 0,
            workers: int | None = None, hostfile=None, outdir="runs", say=lambda text: None) -> Replay:
     """Replays a run up to the first stretch that differs, and removes the runs that it trains.
-    @param run  run directory, or name of a run in `outdir`; keys: change no bit, as layout.stages=2
+    @param run  directory, or name of a run in `outdir`; keys: change no bit, as layout.stages=2; say: gets the lines on stretches
     @param first, last  steps of checkpoints; None: the oldest and newest; first 0: the job's start
-    @param audit  number of stretches that `seed` draws; None: all
-    @param workers  None, without a hostfile: the recorded run's layout
-    @param say  gets each line that `gangway replay` prints of checkpoints and stretches
+    @param audit  number of stretches that `seed` draws; None: all; workers: None, without a hostfile: the recorded run's layout
     Raises Failed if there is nothing to replay, or a stretch cannot be trained again."""
     with noted_requests():
         folder = whole_run(run, outdir, "a replay has two ends: leave @{} out, and say --from and --to")
@@ -200,7 +188,7 @@ def replay(run, keys=(), *, first: int | None = None, last: int | None = None, a
         chosen = drawn_stretches(stretches, audit, seed) if audit else stretches
         found = Replay(str(folder), [])
         for stretch in chosen:
-            proof = _prove(_Recorded(folder), stretch, keys, workers, hostfile)
+            proof = _prove(folder, stretch, keys, workers, hostfile)
             found.proofs.append(proof)
             say(_told(proof))
             heed()
@@ -215,7 +203,7 @@ def command(words: list[str]) -> None:
                     "  gangway replay fashion-mnist --audit 2 -n 2 layout.stages=2\n"
                     "Exit code 0: proven; 1: the first checkpoint that differs is named, and its tensors.")
     parser.add_run()
-    parser.add_argument("keys", metavar="key=value", nargs="*", help="keys that change no bit, as layout.stages=2")
+    parser.add_keys("keys that change no bit, as layout.stages=2")
     parser.add_argument("--from", type=int, dest="first", metavar="STEP", help="step of a checkpoint, or 0; default: the oldest checkpoint's")
     parser.add_argument("--to", type=int, dest="last", metavar="STEP", help="step of a checkpoint; default: the newest one's")
     parser.add_argument("--audit", type=whole_number(1), metavar="K",
@@ -225,12 +213,11 @@ def command(words: list[str]) -> None:
                         help="workers, each with all networks unless layout keys say otherwise; default: the layout that the run had")
     parser.add_argument("--hostfile", metavar="FILE", help="hosts, as 'node-a slots=8', for Open MPI")
     line = parser.parse_intermixed_args(words)
-    found = replay(line.run, line.keys, first=line.first, last=line.last, audit=line.audit, seed=line.seed, workers=line.workers,
-                   hostfile=line.hostfile, outdir=line.outdir, say=lambda text: print(text, end="", flush=True))
+    found = replay(**vars(line), say=lambda text: print(text, end="", flush=True))
     stretches = [proof.stretch for proof in found.proofs]
     if not found.is_proven:
         first, last = stretches[-1]
         raise Failed(f"step {last} of {found.run} is not what its job makes of step {first}: take the state of step {first} for the last "
                      "good one, and look for bad memory or another build", DIFFERENT)
     which = f"{len(stretches)} stretches drawn with --seed {line.seed}" if line.audit else f"steps {stretches[0].first} to {stretches[-1].last}"
-    print(f"proven: {which} of {found.run}, {len(stretches)} checkpoint{'' if len(stretches) == 1 else 's'}")
+    print(f"proven: {which} of {found.run}, {counted(len(stretches), 'checkpoint')}")

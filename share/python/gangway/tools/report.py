@@ -16,8 +16,7 @@ class Report(NamedTuple):
 
 
 def report(run, output=None, outdir="runs") -> Report:
-    """Writes the report. @param run  a run directory, or the name of a run in `outdir`; output: the
-    file; None: RUN/report.html. Raises Failed if the run is missing or the write fails."""
+    """Writes the report of a run directory, or of a named run. @param output  None: RUN/report.html. Raises Failed if the write fails."""
     folder = whole_run(run, outdir, "a report is of a run, not of a checkpoint: leave @{} out")
     document = run_document(folder)
     file = Path(output or folder / "report.html")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Reads a run directory into one document (docs/control.md) for static pages. Main thread."""
 import base64
+import contextlib
 import json
 import time
 from pathlib import Path
@@ -12,11 +13,9 @@ PICTURE_BYTES = 12 * 2**20  # in one page: fits a mail, and a browser opens it a
 
 def _data_uri(file: Path, kind: str, most_bytes: int) -> str | None:
     """Returns a file as a data URI. None: it cannot be read, or is larger than `most_bytes`."""
-    try:
+    with contextlib.suppress(OSError):
         if file.is_file() and file.stat().st_size <= most_bytes:
             return f"data:{kind};base64,{base64.b64encode(file.read_bytes()).decode()}"
-    except OSError:
-        pass
     return None
 
 

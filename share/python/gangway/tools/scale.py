@@ -7,8 +7,10 @@ import statistics
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy
+
 from gangway.errors import Failed
-from gangway.tools.command_line import Parser, require_plot, table, whole_number
+from gangway.tools.command_line import Parser, counted, listed, require_plot, table, whole_number
 from gangway.tools.machine import Progress, require_quiet_machine
 from gangway.tools.measured import measured_runs, noted_requests, prepared, step_figures
 from gangway.tools.recorded import said_by
@@ -69,18 +71,13 @@ def _regressor(kind, workers):
 
 
 def fit_of(kind: str, rows: list[Row]) -> Fit:
-    """Fits by least squares of relative errors (weighted normal equations). One row: all fixed."""
-    w = wx = wxx = wy = wxy = 0.0
-    for row in rows:
-        x, y = _regressor(kind, row.workers), row.seconds
-        weight = 1 / (y * y)
-        w, wx, wxx, wy, wxy = w + weight, wx + weight * x, wxx + weight * x * x, wy + weight * y, wxy + weight * x * y
-    determinant = w * wxx - wx * wx
-    if len(rows) < 2 or not abs(determinant) > 1e-12 * w * wxx:
-        return Fit(wy / w, 0.0)
-    fit = Fit((wxx * wy - wx * wxy) / determinant, (w * wxy - wx * wy) / determinant)
+    """Fits by least squares of relative errors. One row: all fixed."""
+    if len(rows) < 2:
+        return Fit(rows[0].seconds, 0.0)
+    x, y = (numpy.array(values) for values in ([_regressor(kind, row.workers) for row in rows], [row.seconds for row in rows]))
+    varying, fixed = map(float, numpy.polyfit(x, y, 1, w=1 / y))
     # A superlinear speedup (caches) gives fixed < 0: then nothing is serial.
-    return Fit(0.0, wxy / wxx) if kind == STRONG and fit.fixed < 0 else fit
+    return Fit(0.0, float((x / y).sum() / (x * x / (y * y)).sum())) if kind == STRONG and fixed < 0 else Fit(fixed, varying)
 
 
 def _ms(seconds):
@@ -153,11 +150,9 @@ class _Bench:
 
 def scale(job, keys=(), *, workers=(1, 2), kinds=KINDS, profile=None, outdir=None, rounds: int = 3, steps: int = 60, anyway: bool = False,
           shows: bool = False) -> list[Scaling]:
-    """Measures scaling. @param workers  ascending numbers; kinds: "strong", "weak" or both
-    @param profile  None: JOB.profile.json in the current folder, if present
-    @param outdir  folder that keeps the runs; None: they are removed
-    @param rounds  each measures every row; steps: of a run; the first quarter is warm-up
-    @param anyway  measures a busy machine too; shows: prints the progress
+    """Measures scaling. @param workers  ascending numbers; kinds: "strong", "weak" or both; profile: None: JOB.profile.json, if present
+    @param outdir  folder that keeps the runs; None: they are removed; rounds: each measures every row
+    @param steps  of a run; the first quarter is warm-up; anyway: measures a busy machine too; shows: prints the progress
     Raises Failed before the training, or with the last words of a failed run."""
     if not workers or min(workers) < 1 or any(more <= fewer for fewer, more in zip(workers, workers[1:])):
         raise Failed(f"--workers {','.join(map(str, workers))}: expected numbers from 1 that rise, as 1,2,4")
@@ -173,7 +168,7 @@ def scale(job, keys=(), *, workers=(1, 2), kinds=KINDS, profile=None, outdir=Non
     require_quiet_machine(anyway)
     with noted_requests(), Progress(len(turns), None if shows else io.StringIO()) as progress:
         for number, kind, row in turns:
-            what = f"round {number + 1} of {rounds}, {kind} scaling, {row.workers} worker{'' if row.workers == 1 else 's'}"
+            what = f"round {number + 1} of {rounds}, {kind} scaling, {counted(row.workers, 'worker')}"
             progress.advance(0, what)
             bench.measure(kind, row, number)
             progress.advance(1, what)
@@ -196,17 +191,13 @@ def draw(file: Path, scaling: Scaling) -> str:
     return ", ".join(f"{name} {colour}" for name, colour in lines.items())
 
 
-def _numbers(text):
-    return [int(number) for number in text.split(",")]
-
-
 def command(words: list[str]) -> None:
     parser = Parser("scale", "Measure how a job scales, beside what was predicted and what is possible",
                     "Examples:\n  gangway scale examples/fashion-mnist.yaml --workers 1,2 -o scaling.png\n"
                     "  gangway scale examples/fashion-mnist.yaml --workers 1,2 --weak\n"
                     "docs/planning.md explains the output.")
     parser.add_job(workers=None)
-    parser.add_argument("--workers", type=_numbers, default=[1, 2], metavar="N,N", help="numbers of workers, as 1,2,4 (1,2)")
+    parser.add_argument("--workers", type=listed(whole_number(0)), default=[1, 2], metavar="N,N", help="numbers of workers, as 1,2,4 (1,2)")
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--strong", action="store_const", dest="kinds", const=[STRONG], default=KINDS, help="strong scaling only")
     kinds.add_argument("--weak", action="store_const", dest="kinds", const=[WEAK], default=KINDS,
@@ -214,14 +205,12 @@ def command(words: list[str]) -> None:
     parser.add_argument("--profile", metavar="FILE", help="profile for the prediction; default: JOB.profile.json here, if present")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="PNG file for images/s by workers, of the first table")
     parser.add_argument("--outdir", metavar="FOLDER", help="folder that keeps the runs; default: they are removed")
-    parser.add_argument("--rounds", type=whole_number(1), default=3, metavar="N",
-                        help="rounds, each of which measures every row (%(default)s)")
-    parser.add_argument("--steps", type=whole_number(12, 10**6), default=60, metavar="N", help="steps of a run (%(default)s)")
+    parser.add_count("--rounds", default=3, what="rounds, each of which measures every row")
+    parser.add_count("--steps", least=12, most=10**6, default=60, what="steps of a run")
     parser.add_argument("--anyway", action="store_true", help="measure on a machine that does other work, too")
     line = parser.parse_intermixed_args(words)
     require_plot(line.output)
-    scalings = scale(line.job, line.keys, workers=line.workers, kinds=line.kinds, profile=line.profile, outdir=line.outdir,
-                     rounds=line.rounds, steps=line.steps, anyway=line.anyway, shows=True)
+    scalings = scale(**{name: value for name, value in vars(line).items() if name != "output"}, shows=True)
     for scaling in scalings:
         print(f"\n{scale_text(scaling)}", end="")
     print(f"\n{line.steps} steps a run, medians of {line.rounds} alternating rounds; split: as many independent processes at "

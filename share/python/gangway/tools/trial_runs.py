@@ -18,10 +18,6 @@ def reason_in(words: str) -> str:
     return words.rpartition("gangway: ")[2].partition("\n")[0]
 
 
-def _workers_of(run: Path) -> int:
-    return sum(rank["role"] == "worker" for rank in json.loads((run / "placement.json").read_text())["ranks"])
-
-
 class TrialRuns:
     """Runs trials in `folder`; removes runs unless keeps_runs. @param options  of `gangway run`"""
 
@@ -37,9 +33,14 @@ class TrialRuns:
         run = run_to_its_end([*self._words, *trial.keys, f"training.kimg={kimg * steps}",
                               f"output.tick_kimg={kimg * max(1, steps // TICKS)}", "output.http=off", "output.control=off",
                               *self._options, *(["--workers", trial.workers] if trial.workers else [])], self._folder, name)
-        self._compare_digests(trial, steps, run.folder)
+        self.digest, *notes = said_by("digest", run.folder).splitlines()
+        known = self.digest if trial.changes_numbers else self._digests.setdefault(steps, self.digest)
+        if known != self.digest and not notes:
+            raise Failed(f"after {steps} steps '{trial.name}' has the digest {self.digest}, and other ways to run this job have {known}: "
+                         "that must never be; 'gangway doctor' looks at the machine", DIFFERENT)
         trial.runs.append(trial_run(run.stats, steps))
-        workers = trial.workers or _workers_of(run.folder)
+        workers = trial.workers or sum(
+            rank["role"] == "worker" for rank in json.loads((run.folder / "placement.json").read_text())["ranks"])
         self.last_run = run.folder
         if not self._keeps_runs:
             shutil.rmtree(run.folder, ignore_errors=True)
@@ -52,8 +53,7 @@ class TrialRuns:
         return workers
 
     def run(self, trial: Trial, seconds: float) -> None:
-        """Runs a trial for about `seconds` at the first run's pace. Sets `failure` if it fails.
-        Raises Failed if digests differ, or a signal came."""
+        """Runs a trial for about `seconds`. Sets `failure` if it fails. Raises Failed if digests differ, or a signal came."""
         steps = max(LEAST_STEPS, int(seconds / self._step_seconds) // TICKS * TICKS)
         try:
             if trial.fills_cache and not trial.runs:
@@ -64,12 +64,3 @@ class TrialRuns:
             if error.code == DIFFERENT or error.code > SIGNALLED:
                 raise
             trial.failure = reason_in(error.line)
-
-    def _compare_digests(self, trial: Trial, steps: int, run: Path) -> None:
-        self.digest, *notes = said_by("digest", run).splitlines()
-        if trial.changes_numbers:
-            return
-        known = self._digests.setdefault(steps, self.digest)
-        if known != self.digest and not notes:
-            raise Failed(f"after {steps} steps '{trial.name}' has the digest {self.digest}, and other ways to run this job have {known}: "
-                         "that must never be; 'gangway doctor' looks at the machine", DIFFERENT)

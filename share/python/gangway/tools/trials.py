@@ -4,9 +4,10 @@ import dataclasses
 import json
 import math
 import re
+import statistics
 from typing import NamedTuple
 
-from gangway.errors import Failed
+from gangway.errors import ENVIRONMENT, Failed
 from gangway.tools.command_line import table
 
 ROUNDS = 3              # of successive halving
@@ -18,7 +19,6 @@ WORTH_A_TRIAL = 0.01    # share of a step that a part needs to be worth a trial
 # 95 % quantiles of Student's distribution, from 1 degree of freedom on; enough for all rounds.
 QUANTILES = (6.313751514675041, 2.919985580353726, 2.353363434801823, 2.131846786326649, 2.015048373333022)
 TWO_SIDED = ("pairs:", "unpaired:", "edges:", "classes:")  # sources with two pictures per example
-ENVIRONMENT = 6
 
 
 class TrialRun(NamedTuple):
@@ -100,14 +100,12 @@ class Speedup(NamedTuple):
 def speedup_of(before: list[float], after: list[float]) -> Speedup:
     """Compares by logarithms. @param before, after  seconds per step in each round, 2 at least"""
     logs = [math.log(first / second) for first, second in zip(before, after)]
-    mean = sum(logs) / len(logs)
-    error = math.sqrt(sum((value - mean) ** 2 for value in logs) / (len(logs) - 1) / len(logs))
+    mean, error = statistics.fmean(logs), statistics.stdev(logs) / math.sqrt(len(logs))
     return Speedup(math.exp(mean), math.exp(mean - QUANTILES[len(logs) - 2] * error))
 
 
 def simplest_of_fastest(trials: list[Trial]) -> Trial:
-    """Returns the trial with the fewest keys that the fastest does not surely beat by WORTH_IT.
-    @param trials  at least one; all ran in the same rounds, at least two"""
+    """Returns the trial with the fewest keys that the fastest does not surely beat by WORTH_IT. All ran in the same rounds, at least two."""
     best = [run.seconds for run in min(trials, key=lambda trial: trial.seconds).runs]
     return min(trials, key=lambda trial: (speedup_of([run.seconds for run in trial.runs], best).least > WORTH_IT, len(trial.keys),
                                           trial.seconds))
@@ -122,8 +120,7 @@ def _runs_of(trials: int, rounds: int) -> int:
 
 
 def length_text(layouts: int, keys: int, start_seconds: float, seconds: float) -> str:
-    """Returns a line on the largest number of runs and their estimated time. @param layouts, keys
-    numbers of candidates; start_seconds: of a run, in addition to its `seconds` of training"""
+    """Returns a line on how many runs there may be at most, and how long they take. @param start_seconds  of a run, beside its training"""
     # Each group also runs the job as typed; the key finals also run the combined keys.
     of_keys = RUNS_OF_ROUND * (keys + 1) + _runs_of(MOST_FINALISTS + 2, ROUNDS - 1) if keys else 0
     tried, proofs = _runs_of(layouts + 1, ROUNDS) + of_keys, 4 * PROOF_ROUNDS
@@ -159,8 +156,7 @@ def waits_most_for_data(typed: Trial) -> bool:
 
 
 def layout_trials(ranking: list[dict], job: dict, typed: Trial, slots: float, most: int) -> list[Trial]:
-    """Returns the plan's first `most` layouts that fit memory and `slots`, except the typed one.
-    @param ranking  of `gangway plan --json`"""
+    """Returns the first `most` layouts of `gangway plan --json` that fit memory and `slots`, except the typed one."""
     trials = []
     for one in ranking:
         keys, transport = one["arguments"].split()[2:], one["transport"]
@@ -218,8 +214,7 @@ def key_trials(job: dict, best: Trial, cores: int) -> list[Trial]:
 
 
 def finalists(best: str, trials: list[Trial]) -> list[Trial]:
-    """Returns the first three trials, all that beat `best` by WORTH_IT combined, and `best`.
-    @param trials  of the same rounds, the fastest first; each has the keys of `best`, and more"""
+    """Returns the first three trials, all that beat `best` by WORTH_IT combined, and `best`. @param trials  the fastest first"""
     chosen = trials[:MOST_FINALISTS]
     known = next((trial for trial in trials if trial.name == best), None)
     if known is None:
@@ -235,8 +230,7 @@ def finalists(best: str, trials: list[Trial]) -> list[Trial]:
 
 
 def number_trials(job: dict, best: Trial, most_workers: int) -> list[Trial]:
-    """Returns `best` with other micro-batches, memory format, precision or kernels.
-    @param most_workers  the user's number, or this host's cores or GPUs"""
+    """Returns `best` with other micro-batches, memory format, precision or kernels. @param most_workers  cores or GPUs"""
     trials, batch, now = [], job["training"]["batch"], job["training"]["microbatches"]
     for microbatches in (now // 4, now // 2, 2 * now, 4 * now):
         if microbatches > 0 and batch % microbatches == 0 and microbatches * 2 <= batch:

@@ -5,7 +5,6 @@ import io
 import json
 import math
 import os
-import re
 import shlex
 import sys
 import time
@@ -14,10 +13,10 @@ from typing import NamedTuple
 
 from gangway.errors import ENVIRONMENT, Failed
 from gangway.launch import typed_program
-from gangway.tools.command_line import Parser, number, plain, require_place, write_whole
+from gangway.tools.command_line import Parser, counted, number, plain, require_place, write_whole
 from gangway.tools.edited_job import edited
 from gangway.tools.gpus import num_gpus
-from gangway.tools.hosts import usable_cores
+from gangway.tools.hosts import slots_in, usable_cores
 from gangway.tools.machine import Progress, require_quiet_machine
 from gangway.tools.measured import prepared, scratch_folder
 from gangway.tools.recorded import said_by
@@ -26,8 +25,7 @@ from gangway.tools.trials import (PROOF_ROUNDS, ROUNDS, RUNS_OF_ROUND, WORTH_IT,
                                   layout_trials, length_text, number_trials, overlap_trials, parts_table, simplest_of_fastest, so_far_text,
                                   speedup_of, waits_most_for_data)
 
-LAYOUTS = 8
-ROWS = 64           # of the plan, which knows the hosts' cores but not this user's slots
+LAYOUTS, ROWS = 8, 64  # tried; of the plan, which knows the hosts' cores but not this user's slots
 
 
 class Tuned(NamedTuple):
@@ -51,15 +49,6 @@ def _copied(trial: Trial) -> Trial:
     return dataclasses.replace(trial, runs=[*trial.runs])
 
 
-def slots_in(hostfile) -> int:
-    """Returns the slots of an Open MPI hostfile. `gangway run` reports its other errors."""
-    try:
-        lines = [line.partition("#")[0] for line in Path(hostfile).read_text().splitlines()]
-    except OSError:
-        raise Failed(f"--hostfile {hostfile}: no such file") from None
-    return sum(int(found[1]) if (found := re.search(r"\sslots\s*=\s*(\d+)", line)) else 1 for line in lines if line.strip())
-
-
 def leaves_of(yaml: str) -> dict[str, str]:
     """Returns a resolved job's values as text, by path. Each line has a value or section name."""
     found, sections = {}, []
@@ -75,7 +64,7 @@ class _Tuner:
     def __init__(self, job, keys, workers, profile, hostfile, seconds, out, folder, told):
         self._job, self._keys, self._workers, self._profile, self._seconds = job, keys, workers or 0, profile, seconds
         self._out, self._folder, self._job_as_typed = out, folder, told["job"]
-        self._hosts, self._slots = (["--hostfile", str(hostfile)], slots_in(hostfile)) if hostfile else ([], math.inf)
+        self._hosts, self._slots = (["--hostfile", str(hostfile)], sum(slots_in(hostfile).values())) if hostfile else ([], math.inf)
         self._runs = TrialRuns(job, keys, self._hosts, folder / "runs", told["images_per_step"])
         self._typed, self._tried = Trial("as typed", self._workers), []
 
@@ -85,7 +74,7 @@ class _Tuner:
         if job["layout"]["plan"] == "none":
             typed.workers = workers
         trained = typed.seconds * typed.runs[-1].steps  # seconds; at most twice a trial's
-        had = f"{typed.workers} worker{'' if typed.workers == 1 else 's'}" if typed.workers else "the workers of its plan"
+        had = counted(typed.workers, "worker") if typed.workers else "the workers of its plan"
         self._say(f"as typed: {self._rate(typed):.1f} images/s with {had}\n" +
                   length_text(LAYOUTS, len(self._keys_of(typed)), max(0.0, took - trained), max(self._seconds, trained / 2)))
         # While all workers wait for data, layouts are equally fast: speed up the data first.
@@ -131,10 +120,10 @@ class _Tuner:
         usual, made = Path(self._profile or f"{Path(self._job).stem}.profile.json"), self._folder / "profile.json"
         if self._profile or usual.exists():
             try:
-                profile = json.loads(usual.read_text())
-            except (OSError, ValueError):
+                has_links = "links" in (profile := json.loads(usual.read_text())).keys()
+            except (OSError, ValueError, AttributeError):
                 return usual  # the plan reports its error
-            if ("links" in profile) == bool(self._hosts):
+            if has_links == bool(self._hosts):
                 return usual
             if not self._hosts:
                 made.write_text(json.dumps({name: value for name, value in profile.items() if name != "links"}))
@@ -164,8 +153,7 @@ class _Tuner:
         return finalists(best.name, self._measure("one change each", [dataclasses.replace(best, runs=[]), *more]))
 
     def _measure(self, what: str, trials: list[Trial]) -> list[Trial]:
-        """Runs the trials forwards, then backwards, so that machine drift affects all equally.
-        Returns them, the fastest first. Prints and leaves out trials that fail."""
+        """Runs the trials forwards, then backwards, against drift. Returns them, the fastest first. Prints and leaves out those that fail."""
         with Progress(2.0 * len(trials), self._out) as progress:
             for trial in [*trials, *reversed(trials)]:
                 progress.advance(0, f"{what}, {self._seconds:g} s each: {trial.name}")
@@ -183,8 +171,7 @@ class _Tuner:
         return ran
 
     def _fastest(self, what: str, trials: list[Trial]) -> Trial:
-        """Returns the simplest of the fastest trials, by successive halving (Karnin, Koren, Somekh,
-        2013): the faster half runs again and is judged by all its runs."""
+        """Returns the simplest of the fastest trials, by successive halving (Karnin et al., 2013): the faster half runs again."""
         if len(trials) == 1:
             return trials[0]
         # If the trials have already run alternately, those runs are the first round.
@@ -241,11 +228,9 @@ class _Tuner:
 
 def tune(job, keys=(), *, workers: int | None = None, profile=None, hostfile=None, new_job: bool = False, seconds: float = 2.0,
          anyway: bool = False, out=None) -> Tuned:
-    """Tunes a job. Writes no file; removes its runs. @param keys  the job's, as training.batch=64
-    @param workers  None: any number; profile: the plan's; None: JOB.profile.json, else measured
-    @param hostfile  hosts of all trials, which run in the job's folder; new_job: numbers may change
-    @param seconds  of a run; a proof run takes twice as long; anyway: also on a busy machine
-    @param out  stream that gets the lines that `gangway tune` prints
+    """Tunes a job. Writes no file; removes its runs. @param workers  None: any number; profile: None: JOB.profile.json, else measured
+    @param hostfile  hosts of all trials, which run in the job's folder; new_job: numbers may change; seconds: of a run, twice for a proof
+    @param anyway  also on a busy machine; out: gets the lines that `gangway tune` prints
     Raises Failed; if the job as typed fails, with its last words."""
     out, tuner, keys, told = out or io.StringIO(), None, [*keys], prepared(job, keys)
     try:
@@ -258,13 +243,6 @@ def tune(job, keys=(), *, workers: int | None = None, profile=None, hostfile=Non
         if tuner and error.code > SIGNALLED:
             tuner.tell_so_far()
         raise
-
-
-def _record(found: Tuned, line) -> str:
-    figures = {"job": line.job, "overrides": line.keys, "images_per_step": float(found.images_per_step), "typed": found.typed.figures,
-               "best": found.best.figures, "gain": found.speedup.gain, "least_gain": found.speedup.least, "taken": found.is_taken,
-               "tried": [trial.figures for trial in found.tried]}
-    return json.dumps(figures, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def command(words: list[str]) -> None:
@@ -281,16 +259,18 @@ def command(words: list[str]) -> None:
                         help="seconds of each run; a proof run takes twice as long (%(default)s)")
     parser.add_argument("--anyway", action="store_true", help="measure on a machine that does other work, too")
     line = parser.parse_intermixed_args(words)
-    if line.output:
-        require_place(line.output)
     output = line.output or Path(os.path.splitext(line.job)[0] + ".tuned.yaml")
-    found = tune(line.job, line.keys, workers=line.workers, profile=line.profile, hostfile=line.hostfile, new_job=line.new_job,
-                 seconds=line.seconds, anyway=line.anyway, out=sys.stdout)
+    if line.output or os.path.exists(line.job):
+        require_place(output)
+    found = tune(**{name: value for name, value in vars(line).items() if name != "output"}, out=sys.stdout)
     if found.is_taken:
         write_whole(output, found.text)
         how = "the numbers change: give its run another name" if found.best.changes_numbers else f"the same digest, {found.digest}"
         print(f"\n{parts_table(found.typed, found.best)}\ntuned: {found.speedup.gain:.3f} times as fast, {found.speedup.least:.3f} at "
               f"the least (95 %); {how}\n{output}: {shlex.join([typed_program(), 'run', str(output)])} {found.run_options}")
+    figures = {"job": line.job, "overrides": line.keys, "images_per_step": float(found.images_per_step), "typed": found.typed.figures,
+               "best": found.best.figures, "gain": found.speedup.gain, "least_gain": found.speedup.least, "taken": found.is_taken,
+               "tried": [trial.figures for trial in found.tried]}
     record = output.with_suffix(".json")
-    write_whole(record, _record(found, line))
+    write_whole(record, json.dumps(figures, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
     print(f"{record}: all trials")

@@ -5,7 +5,7 @@ import json
 import os
 import shlex
 
-from gangway.errors import Failed, complaints
+from gangway.errors import ENVIRONMENT, Failed, complaints
 from gangway.launch import program
 from gangway.tools.bench import parser_of
 from gangway.tools.command_line import listed, number, whole_number
@@ -14,7 +14,6 @@ from gangway.tools.measured import output_of
 
 PROGRAM, NCCL_PROGRAM = "gangway-bench-allreduce", "gangway-bench-nccl"
 PATIENCE = "120"  # seconds: NCCL hangs on broken links
-ENVIRONMENT = 6
 
 
 def figures_of(name: str, workers: int, *words) -> dict:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Measures what snapshots and checkpoints cost, and compares the store with the disk. Runs with
-and without checkpoints alternate; `gangway store-times` measures the store."""
+"""Measures what snapshots and checkpoints cost, in alternating runs with and without, and the store, by `gangway store-times`."""
 import json
 import os
 import shlex
 import shutil
+from collections import namedtuple
 from pathlib import Path
 from typing import NamedTuple
 
-from gangway.errors import Failed
+from gangway.errors import ENVIRONMENT, Failed
 from gangway.opened import open_run
 from gangway.tools.bench import parser_of
 from gangway.tools.bench.state import MEGABYTE, job_text, model_of, percentile
@@ -18,7 +18,6 @@ from gangway.tools.measured import kept_folder, output_of, prepared, run_to_its_
 from gangway.tools.recorded import said_by
 
 LEAST_WARMUP_STEPS = 10  # excluded; as many follow the last checkpoint, for its later costs
-ENVIRONMENT = 6
 
 
 class Stalls(NamedTuple):
@@ -49,14 +48,7 @@ class Costs(NamedTuple):
     rivals: dict[str, list[float]]  # seconds of stalls, by row
 
 
-class _Tick(NamedTuple):
-    step: int
-    seconds: float
-    waited: float
-    snapshots: int
-    held: float
-    copied: float
-    saves: list
+_Tick = namedtuple("_Tick", "step seconds waited snapshots held copied saves")
 
 
 def _tick(line: str) -> _Tick:
@@ -71,8 +63,7 @@ def _tick(line: str) -> _Tick:
 
 
 def trained_run(stats: str, warmup_steps: int) -> TrainedRun:
-    """Parses stats.jsonl, a tick per step. The step that completes a snapshot, or the next one,
-    reports it, so its cost counts two steps. Raises Failed if no step is left, or on a bad line."""
+    """Parses stats.jsonl, a tick per step. A snapshot's step or the next reports it: it costs two steps. Raises Failed if no step is left."""
     ticks = [tick for tick in map(_tick, stats.splitlines()) if tick.step > warmup_steps]
     usual = [tick for tick, after in zip(ticks, [*ticks[1:], None]) if not tick.snapshots and not (after and after.snapshots)]
     if not usual:
@@ -144,8 +135,7 @@ class _Bench:
         self.job = folder / f"{megabytes}-mb.yaml"
         self.job.write_text(job_text(megabytes, workers, checkpoint={"snapshot_steps": 0}))
         self.kimg = prepared(self.job, keys)["images_per_step"] / 1000
-        # The warm-up ends midway between two checkpoints: on a slow disk the log reports a
-        # checkpoint some steps late, and one of the warm-up must not count.
+        # Ends midway between two checkpoints: a slow disk's log reports one late, and none of the warm-up may count.
         self.warmup_steps = max(LEAST_WARMUP_STEPS, LEAST_WARMUP_STEPS // every * every + every // 2)
         self.steps = every * checkpoints + self.warmup_steps
         self.saved, self.tensors = None, []  # the checkpoint for measuring the store
@@ -157,16 +147,14 @@ class _Bench:
         said = said_by("store-times", self.saved, self.folder / f"{self.megabytes}-mb-store", turns, number * turns)
         self.costs.times.extend(map(json.loads, said.splitlines()))
         if rival:
-            words = ["--tensors", self._tensor_list(), "--processes", self.workers, "--folder", self.folder]
+            file = self.folder / f"{self.megabytes}-mb-tensors.txt"  # a line per tensor with name and sizes
+            file.write_text("".join(f"{one['name']} {' '.join(map(str, one['shape']))}\n" for one in self.tensors if one["dtype"] == "F32"))
+            words = ["--tensors", file, "--processes", self.workers, "--folder", self.folder]
             line = f"{rival} {shlex.join(map(str, words))}"
             done = output_of(["sh", "-c", f"{line} 2>/dev/null"], dict(os.environ))
             if done.code != 0:
                 raise Failed(f"'{line}' failed: start it by hand", ENVIRONMENT)
             add_rivals(done.text, self.costs.rivals)
-
-    def end(self) -> Costs:
-        shutil.rmtree(self.saved.parent, ignore_errors=True)
-        return self.costs
 
     def _train(self, number: int, saves: bool) -> None:
         """Trains one run. Removes its checkpoints, except those of the first run that saves."""
@@ -181,19 +169,12 @@ class _Bench:
         else:
             shutil.rmtree(run.folder / "checkpoints", ignore_errors=True)
 
-    def _tensor_list(self) -> Path:
-        """Writes the rival's file: a line per tensor with name and sizes."""
-        file = self.folder / f"{self.megabytes}-mb-tensors.txt"
-        file.write_text("".join(f"{one['name']} {' '.join(map(str, one['shape']))}\n" for one in self.tensors if one["dtype"] == "F32"))
-        return file
-
 
 def bench_checkpoint(keys=(), *, sizes=(50, 500), workers: int = 2, outdir: str | None = None, every: int = 50, checkpoints: int = 4,
                      rounds: int = 3, turns: int = 5, rival: str | None = None, anyway: bool = False,
                      say=lambda line: None, tell=lambda costs: None) -> list[Costs]:
-    """Measures all sizes. @param sizes  MB of state; outdir: on the disk to measure, keeps runs;
-    None: temporary; every: steps between checkpoints; turns: of memory, disk and store per round;
-    rival: command (docs/benchmarks.md); say: gets a line per round; tell: gets Costs per size"""
+    """Measures all sizes. @param sizes  MB of state; outdir: on the disk to measure, keeps runs; every: steps between checkpoints
+    @param turns  of memory, disk and store per round; rival: command (docs/benchmarks.md); say: gets a line per round; tell: Costs"""
     with kept_folder(outdir) as folder:
         benches = [_Bench(folder, size, keys, workers, every, checkpoints) for size in sizes]
         require_quiet_machine(anyway)
@@ -204,7 +185,8 @@ def bench_checkpoint(keys=(), *, sizes=(50, 500), workers: int = 2, outdir: str 
             for number in range(rounds):
                 bench.round(number, turns, rival)
                 say(f"{bench.megabytes} MB: round {number + 1} of {rounds} done")
-            found.append(bench.end())
+            shutil.rmtree(bench.saved.parent, ignore_errors=True)
+            found.append(bench.costs)
             tell(found[-1])
         say(f"load after: {load(*os.getloadavg())} (mostly this benchmark's own)")
     require_quiet_machine(anyway=True)

@@ -47,8 +47,7 @@ def require_quantised(int8: str, exported: Exported) -> None:
 
 
 class InferenceBench:
-    """Measures rows of (engine, precision, batch, threads); `left_out` has a line for each that cannot be measured, `code` the last
-    one's exit code."""
+    """Measures rows of (engine, precision, batch, threads). `left_out`: a line for each that fails; `code`: the exit code of the last."""
 
     def __init__(self, exported: Exported, engines, int8: str | None, deadline: float):
         self.exported, self.int8, self.deadline, self.left_out, self.versions, self.code = exported, int8, deadline, [], {}, ENVIRONMENT
@@ -150,8 +149,7 @@ def ratios_of(rows: list[dict]) -> list[dict]:
 
 def bench_inference(run: str, *, outdir: str = "runs", engines=tuple(ENGINES), batches=(1, 8, 32), threads=(1,), int8: str | None = None,
                     samples: int | None = None, rounds: int = 3, seconds: float = 0.5, deadline: float = 600, anyway: bool = False) -> dict:
-    """Returns the report. @param run  RUN or RUN@STEP; int8: quantised file; samples: pictures that are scored, None: the job's
-    number, 0: none; seconds: of a turn; deadline: seconds of a process. Raises Failed for the run."""
+    """Returns the report. @param run  RUN or RUN@STEP; samples: None: the job's number, 0: no score; seconds: of a turn; deadline: of a process"""
     with scratch_folder() as folder:
         exported = export(run, outdir, folder)
         if int8:

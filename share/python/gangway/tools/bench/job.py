@@ -12,7 +12,7 @@ from gangway.errors import Failed
 from gangway.launch import program
 from gangway.tools.bench import page, parser_of
 from gangway.tools.bench.recovery import recoveries_of
-from gangway.tools.command_line import listed, say, whole_number, write_whole
+from gangway.tools.command_line import counted, listed, require_place, say, whole_number, write_whole
 from gangway.tools.machine import Progress, processor, require_quiet_machine
 from gangway.tools.measured import OutOfTime, TimeLimit, output_of, prepared, scratch_folder
 from gangway.tools.trial_runs import DIFFERENT, SIGNALLED, TrialRuns, reason_in
@@ -44,8 +44,7 @@ def row_of(trial: Trial, told: dict) -> dict:
 
 
 class JobBench:
-    """Measures a job. @param folder  of its runs; limit: sets the steps, skips rounds that take too
-    long, and turns errors into "failures". Raises Failed for the job, or for too many workers."""
+    """Measures a job. @param limit  sets the steps, skips late rounds, turns errors into "failures". Raises Failed for too many workers."""
 
     def __init__(self, job, keys, folder: Path, *, workers=None, rounds: int = 3, steps: int = 60, losses: int = 2, is_scored: bool = True,
                  limit: TimeLimit | None = None):
@@ -59,7 +58,7 @@ class JobBench:
             if count > microbatches and not told["places_networks"]:
                 raise Failed(f"--workers {count}: training.microbatches {microbatches} cannot be shared by so many; use fewer, or more "
                              "micro-batches")
-            self.rows.append(Trial(f"{count} worker{'s' * (count != 1)}", count))
+            self.rows.append(Trial(counted(count, "worker"), count))
         self._rounds_done = 0
         self._step_seconds = self._start_seconds = 0.0  # under a limit, of the first row
         self._failures, self._unequal_digests = [], None
@@ -72,7 +71,7 @@ class JobBench:
         report = {"job": self.job.name, "overrides": self.keys, "host": socket.gethostname(), "processor": processor(), "date": today(),
                   "steps": self.steps, "rounds": self._rounds_done, "runs": sum(len(trial.runs) for trial in self.rows),
                   "digest": self.trials.digest, "rows": rows, "score": self._score() if self.is_scored else None,
-                  "recovery": self._recovery()}
+                  "recovery": self._guarded(self._recovery)}
         if self.limit:
             failed = [f"{trial.name}: {trial.failure}" for trial in self.rows if trial.failure]
             report |= {"unequal_digests": self._unequal_digests, "failures": self._failures + failed}
@@ -140,13 +139,9 @@ class JobBench:
         return None
 
     def _recovery(self) -> dict | None:
-        # Under a limit, it needs time for two starts and the save at the end.
-        needed = 3 * self._start_seconds + STEPS_OF_RECOVERY * self._step_seconds
-        if self.losses and not (self.limit and (self._failures or self.limit.seconds_left <= needed)):
-            return self._guarded(self._measured_recovery)
-        return None
-
-    def _measured_recovery(self) -> dict | None:
+        needed = 3 * self._start_seconds + STEPS_OF_RECOVERY * self._step_seconds  # two starts, and the save at the end
+        if not self.losses or self.limit and (self._failures or self.limit.seconds_left <= needed):
+            return None
         workers = max(2, self.rows[-1].workers)
         say(f"measures recovery with {workers} workers")
         words = [self.job, *self.keys, "layout.restarts=auto", "training.kimg=1000000", "checkpoint.every_kimg=0", "output.pictures_kimg=0",
@@ -175,8 +170,7 @@ def command(words: list[str]) -> None:
     parser = parser_of("job", "job examples/fashion-mnist.yaml --workers 1,2")
     parser.add_argument("job", metavar="JOB.yaml", help="job file")
     parser.add_keys()
-    parser.add_argument("--workers", type=listed(whole_number(1)),
-                        help="numbers of workers, as 1,2,4; default: one, and one per core")
+    parser.add_argument("--workers", type=listed(whole_number(1)), help="numbers of workers, as 1,2,4; default: one, and one per core")
     parser.add_count("--rounds", default=3, what="rounds, each of which measures every number")
     parser.add_count("--steps", least=12, most=10**6, default=60, what="steps of a run")
     parser.add_count("--losses", least=0, default=2, what="workers that are killed; 0: none")
@@ -184,6 +178,7 @@ def command(words: list[str]) -> None:
     parser.add_argument("-o", "--output", help="files to write, without their ending; default: JOB.bench here")
     line = parser.parse_intermixed_args(words)
     output = line.output or f"{Path(line.job).stem}.bench"
+    require_place(Path(f"{output}.json"))
     report = bench_job(**{name: value for name, value in vars(line).items() if name != "output"})
     write(output, report, page.job_page(report))
     print(f"\n{page.job_text(report)}{output}.json, {output}.html")

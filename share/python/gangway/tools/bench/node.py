@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reports on this machine within a time limit: hardware, `gangway doctor`, exchange rates, and a
-small built-in job on one worker and more, whose digests must be equal."""
+"""Reports on this machine within a time limit: hardware, `gangway doctor`, exchange rates, and a small job, whose digests must agree."""
 import os
 import socket
 import struct
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gangway.errors import Failed
+from gangway.errors import ENVIRONMENT, Failed
 from gangway.launch import program
 from gangway.tools.bench import allreduce, page, parser_of
 from gangway.tools.bench.job import JobBench, today, write
@@ -22,11 +21,9 @@ from gangway.tools.measured import OutOfTime, scratch_folder, time_limit
 from gangway.tools.recorded import said_by
 from gangway.tools.trial_runs import DIFFERENT, SIGNALLED, reason_in
 
-USAGE, ENVIRONMENT = 2, 6  # exit codes
 MOST_WORKERS = 64  # as `gangway bench allreduce`
 SECONDS_TO_END, PART_TO_END = 15.0, 0.4  # for a run to end after a signal; or a share of the limit
-# The job is a DCGAN (Radford et al., 2016) on generated pictures, so that no data are needed. The
-# GPU's job is larger, to keep it busy.
+# The job is a DCGAN (Radford et al., 2016) on generated pictures, which needs no data; larger on a GPU, to keep it busy.
 SIDE = {"cpu": 32, "cuda": 64}  # side of the pictures, and width of the networks
 IMAGES_OF_MICROBATCH = {"cpu": 8, "cuda": 64}
 KEPT = ("name", "memory_gib", "driver", "capability")  # of a GPU
@@ -103,7 +100,7 @@ def bench_node(keys=(), *, minutes: float = 10, workers=None, device: str = "aut
             except OutOfTime:
                 failures.append(f"{what}: the time was over: give it more --minutes")
             except Failed as error:
-                if error.code == USAGE or error.code > SIGNALLED:
+                if error.code == 2 or error.code > SIGNALLED:
                     raise
                 failures.append(f"{what}: {reason_in(error.line)}")
             return None

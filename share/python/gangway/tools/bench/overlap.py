@@ -4,12 +4,12 @@ import itertools
 import os
 import re
 import statistics
-from pathlib import Path
 from typing import NamedTuple
 
 from gangway.errors import Failed
 from gangway.tools.bench import parser_of
 from gangway.tools.command_line import listed, one_of, say, table
+from gangway.tools.hosts import slots_in
 from gangway.tools.machine import require_quiet_machine
 from gangway.tools.measured import StepFigures, kept_folder, prepared, run_to_its_end, step_figures
 
@@ -42,14 +42,7 @@ def rate_of(text: str) -> float:
 
 def used_hosts(hostfile: str, workers: int) -> int:
     """Returns the number of hosts that the workers fill in order. Raises Failed."""
-    try:
-        text = Path(hostfile).read_text()
-    except OSError:
-        raise Failed(f"--hostfile {hostfile}: no such file") from None
-    slots = {}
-    for name, more in re.findall(r"^\s*([^\s#]+)([^#\n]*)", text, re.MULTILINE):
-        slots[name] = slots.get(name, 0) + int(found[1] if (found := re.search(r"\bslots\s*=\s*([0-9]+)", more)) else 1)
-    before = [0, *itertools.accumulate(slots.values())][:-1]
+    before = [0, *itertools.accumulate(slots_in(hostfile).values())][:-1]
     return sum(one < workers for one in before)
 
 

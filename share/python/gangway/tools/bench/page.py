@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Formats reports of `gangway bench job` and `bench node` as text and as one HTML file."""
+import functools
 import html
 
-from gangway.tools.command_line import plain, table
+from gangway.tools.command_line import counted, plain, table
 
 FIGURES = (("images_per_second", "images/s", 1, 1), ("images_per_second_least", "least", 1, 1),
            ("milliseconds_per_image", "ms an image", 3, 1), ("step_milliseconds", "step ms", 2, 1), ("computing", "computes %", 1, 100),
@@ -21,8 +22,7 @@ STYLE = ("body { font: 15px/1.5 sans-serif; margin: 1rem auto; max-width: 60rem;
          "p:has(+ svg) { margin: .6rem 0 .1rem }")
 
 
-def _escaped(text: str) -> str:
-    return html.escape(text, quote=False)
+_escaped = functools.partial(html.escape, quote=False)
 
 
 class Table:
@@ -45,7 +45,7 @@ class Table:
 
 
 def _workers(row: dict) -> str:
-    return f"{row['workers']} worker{'s' * (row['workers'] != 1)}"
+    return counted(row["workers"], "worker")
 
 
 def _figures(report: dict) -> Table:
@@ -100,19 +100,16 @@ def _bars(report: dict) -> str:
     return f"{text}<ul>{''.join(entries)}{_legend_entry(REST_COLOUR, 'the rest') if len(names) > len(COLOURS) else ''}</ul>\n"
 
 
-def _part_table(report: dict) -> Table:
-    return Table(["part, % of a step", *map(_workers, report["rows"])],
-                 [[name, *(f"{100 * row['parts'].get(name, 0.0):.1f}" for row in report["rows"])] for name in _parts(report)])
-
-
 def _paragraphs(lines: list[str]) -> str:
     return "".join(f"<p>{_escaped(line)}</p>\n" for line in lines)
 
 
 def _job_sections(report: dict) -> str:
     """Returns a job's sections below its heading."""
+    parts = Table(["part, % of a step", *map(_workers, report["rows"])],
+                  [[name, *(f"{100 * row['parts'].get(name, 0.0):.1f}" for row in report["rows"])] for name in _parts(report)])
     return (_figures(report).html("Figures") + "<h2>Parts of a step, slowest worker</h2>\n" + _bars(report)
-            + _part_table(report).html("Parts") + "<h2>Recovery, score, digest</h2>\n" + _paragraphs(_lines(report)))
+            + parts.html("Parts") + "<h2>Recovery, score, digest</h2>\n" + _paragraphs(_lines(report)))
 
 
 def _whole(title: str, command: str, body: str) -> str:

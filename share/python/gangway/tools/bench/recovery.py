@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from gangway.errors import Failed
+from gangway.errors import ENVIRONMENT, Failed
 from gangway.launch import program
 from gangway.tools.bench import parser_of
 from gangway.tools.bench.state import job_text, percentile
@@ -27,7 +27,7 @@ LEAST_STEPS = 12    # from a recovery to the next kill, so that snapshots count 
 MORE_STEPS = 8
 LEVEL = "info: "    # in a log line, after time, rank and thread
 LAST_CHARACTERS = 3000
-PREEMPTED, ENVIRONMENT = 75, 6  # exit codes
+PREEMPTED = 75      # exit code
 
 
 class Recovery(NamedTuple):
@@ -89,12 +89,7 @@ class Watch:
 
     def _wait_for_line(self, begin: str) -> float:
         """Waits for a log line that begins with `begin`. Returns its time."""
-        def has_come():
-            while (line := self.next_line()) is not None:
-                if line.startswith(begin):
-                    return True
-            return False
-        return self._wait_until(has_come)
+        return self._wait_until(lambda: any(line.startswith(begin) for line in iter(self.next_line, None)))
 
     def wait_for_steps(self, steps: int) -> None:
         """Waits until `steps` more steps are done."""
@@ -130,7 +125,7 @@ class Watch:
             return 0
 
     def _read_all(self) -> None:
-        while self.next_line() is not None:
+        for _ in iter(self.next_line, None):
             pass
 
     def kill_and_watch(self, kind: str, rank: int) -> Recovery:
@@ -150,8 +145,7 @@ class Watch:
 
 
 def with_run(words: list, outdir: Path, name: str, act) -> None:
-    """Runs a job while act(Watch) lasts, then lets it save and leave. @param words  job file, keys
-    and options of `gangway run`. Raises Failed if the run ends in another way."""
+    """Runs a job while act(Watch) lasts, then lets it save and leave. Raises Failed if it ends otherwise. @param words  of `gangway run`"""
     ended = threading.Event()
 
     def watch():
@@ -225,8 +219,7 @@ def text_of(found: Recoveries, kinds=KINDS) -> str:
 
 def bench_recovery(keys=(), *, size: int = 50, workers: int = 3, hostfile: str | None = None, outdir: str | None = None, kinds=KINDS,
                    losses: int = 30, every: float = 0, seed: int = 1, anyway: bool = False, say=lambda line: None) -> Recoveries:
-    """Measures recoveries. @param size  MB of state; outdir: keeps runs, None: temporary; kinds:
-    processes, killed cyclically; every: seconds between kills, adds the goodput; 0: no pause"""
+    """Measures recoveries. @param size  MB of state; outdir: None: temporary; kinds: killed in turn; every: seconds between kills, 0: none"""
     with kept_folder(outdir) as folder:
         require_quiet_machine(anyway)
         job = folder / "recovery.yaml"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Makes a job with a state of a given size: an mlp on points, which needs no data files."""
 import math
-from typing import NamedTuple
+from collections import namedtuple
 
 from gangway import job_file
 
@@ -16,10 +16,7 @@ def percentile(values, p: float):
     return sorted(values)[max(1, math.ceil(p / 100 * len(values))) - 1]
 
 
-class Model(NamedTuple):
-    width: int
-    batch: int
-    state_bytes: float
+Model = namedtuple("Model", "width batch state_bytes")
 
 
 def model_of(megabytes: int) -> Model:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """`gangway init` writes a job for a set of pictures, or a file for Slurm, Kubernetes or Docker."""
-import argparse
 import os
 import re
 import shlex
@@ -9,13 +8,12 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from gangway.errors import Failed
-from gangway.tools.command_line import Parser, typed, whole_number
+from gangway.errors import ENVIRONMENT, Failed
+from gangway.tools.command_line import Parser, number, typed, whole_number, write_whole
 from gangway.tools.init.job import init_job
 from gangway.tools.init.manifests import KINDS, Manifest, require_places, seconds_of
 from gangway.tools.measured import prepared
 
-ENVIRONMENT = 6
 LONGEST_SHOWN = 60  # characters of a refused name in the error
 WHAT = {"job": "A job file for a set of pictures, this machine and the time that you have",
         **{name: kind.what for name, kind in KINDS.items()}, "examples": "A folder with the example jobs"}
@@ -29,10 +27,9 @@ class Written(NamedTuple):
 def manifest(kind: str, job, keys=(), *, workers: int | None = None, nodes: int = 1, gpus_per_node: int = 0, time: str = "",
              grace: int = 120, image: str = "gangway", name: str | None = None, outdir="runs", file: str | None = None,
              made_by: str = "") -> Written:
-    """Makes a manifest. @param kind  "slurm", "k8s" or "docker"; keys: of the job; name: of the run
-    @param workers  None: layout.data, else one per GPU, else one per node
+    """Makes a manifest. @param kind  "slurm", "k8s" or "docker"; workers: None: layout.data, else one per GPU, else one per node
     @param time  limit: minutes, "12:00:00" or "2-12:00:00"; grace: seconds for a save before the end
-    @param file  None: named after the run; made_by: the command that the text names
+    @param name  of the run; file: None: named after the run; made_by: the command that the text names
     Raises Failed for the job, or if nodes or GPUs do not fit the workers."""
     told = prepared(job, keys, workers=workers)
     if not workers:
@@ -58,21 +55,9 @@ def _require_free(file: str, may_be_there: bool, option: str) -> None:
 def _write(file: str, text: str, then: str) -> None:
     """Writes the text, or prints it for "-". @param then  the command to type next"""
     if file == "-":
-        print(text, end="")
-        return
-    if os.path.exists(file) and not os.path.isfile(file):
-        raise Failed(f"{file}: is no regular file; name a file to be written", ENVIRONMENT)
-    try:
-        Path(file).write_text(text, "utf-8", "surrogateescape", "")
-    except OSError as error:
-        raise Failed(f"{file}: cannot be written: {error.strerror}; make its folder, or choose another place", ENVIRONMENT) from None
+        return print(text, end="")
+    write_whole(Path(file), text, "surrogateescape")  # paths are bytes
     print(f"{file}: look it over, then: {then}")
-
-
-def minutes(text: str) -> float:
-    if not 0.1 <= (number := float(text)) <= 1e6:
-        raise argparse.ArgumentTypeError(f"{text} is not in the range 0.1 to 1000000")
-    return number
 
 
 def _job(words: list[str]) -> None:
@@ -81,10 +66,9 @@ def _job(words: list[str]) -> None:
                     "  gangway init job photos/ --minutes 120 --resolution 64 -n 4 -o photos.yaml\n"
                     "  gangway init job faces.zip --recipe r3gan-ffhq64")
     parser.add_argument("source", metavar="FOLDER_OR_FILE", help="folder, ZIP or tar of pictures (docs/pictures.md)")
-    parser.add_argument("--minutes", type=minutes, default=30.0, help="time for the training (%(default)g)")
+    parser.add_argument("--minutes", type=number(0.1, 10**6), default=30.0, help="time for the training (%(default)g)")
     parser.add_argument("--resolution", type=int, metavar="PIXELS", help="pixels a side, 32 or 64; default: as the pictures are")
-    parser.add_argument("-n", "--workers", type=whole_number(1), metavar="N",
-                        help="workers; default: one a GPU, else one a core, up to 8")
+    parser.add_argument("-n", "--workers", type=whole_number(1), metavar="N", help="workers; default: one a GPU, else one a core, up to 8")
     parser.add_argument("--recipe", metavar="NAME",
                         help="published recipe to use instead, as r3gan-ffhq64: its own networks, rates and length")
     parser.add_argument("--no-trial", action="store_false", dest="trial", help="do not measure its speed")
@@ -93,8 +77,8 @@ def _job(words: list[str]) -> None:
     line = parser.parse_args(words)
     is_printed = line.output == "-"
     _require_free(line.output, line.force or is_printed, "-o")
-    made = init_job(line.source, minutes=line.minutes, resolution=line.resolution, workers=line.workers, recipe=line.recipe,
-                    trial=line.trial, file="job.yaml" if is_printed else shlex.quote(line.output), made_by=typed("init", "job", *words),
+    options = {name: value for name, value in vars(line).items() if name not in ("output", "force")}
+    made = init_job(**options, file="job.yaml" if is_printed else shlex.quote(line.output), made_by=typed("init", "job", *words),
                     say=lambda text: print(text, end="", flush=True, file=sys.stderr if is_printed else sys.stdout))
     _write(line.output, made.text, f"{typed('run', line.output)} -n {made.workers}")
 
@@ -105,7 +89,7 @@ def _examples(words: list[str]) -> None:
     folder = parser.parse_args(words).folder
     here = Path(__file__).resolve().parents  # share/gangway has them where it is installed, and else the checkout
     try:
-        shutil.copytree(next(one / "examples" for one in here[4:6] if (one / "examples").is_dir()), folder)
+        shutil.copytree(next((one / "examples" for one in here[4:6] if (one / "examples").is_dir()), here[4] / "examples"), folder)
     except OSError as error:
         raise Failed(f"{folder}: cannot be made: {error.strerror}; name another folder", ENVIRONMENT) from None
     print(f"{folder}: try: {typed('run', os.path.join(folder, 'ring8.yaml'))} -n 2")
@@ -120,15 +104,15 @@ def _manifest(name: str, words: list[str]) -> None:
     parser.add_argument("--grace", type=whole_number(5, 3600), default=120, metavar="SECONDS",
                         help="time for a save between the scheduler's warning and the end (%(default)s)")
     parser.add_argument("--image", default="gangway", metavar="NAME", help="container image (%(default)s)")
-    parser.add_argument("--run", metavar="NAME", help="name of the run; default: the job file's")
+    parser.add_argument("--run", dest="name", metavar="NAME", help="name of the run; default: the job file's")
     parser.add_argument("--outdir", default="runs", metavar="FOLDER", help="folder of the runs (%(default)s)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="file to write; -: standard output; default: the run's name, or Dockerfile")
+    parser.add_argument("-o", "--output", dest="file", metavar="FILE",
+                        help="file to write; -: standard output; default: the run's name, or Dockerfile")
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
-    line = parser.parse_intermixed_args(words)
-    made = manifest(name, line.job, line.keys, workers=line.workers, nodes=line.nodes, gpus_per_node=line.gpus_per_node, time=line.time,
-                    grace=line.grace, image=line.image, name=line.run, outdir=line.outdir, file=line.output,
-                    made_by=typed("init", name, *words))
-    _require_free(made.file, line.force or made.file == "-", "--output")
+    line = vars(parser.parse_intermixed_args(words))
+    may_be_there = line.pop("force")
+    made = manifest(name, **line, made_by=typed("init", name, *words))
+    _require_free(made.file, may_be_there or made.file == "-", "--output")
     _write(made.file, made.text, kind.then.format(shlex.quote(made.file)))
     if made.file != "-" and (todo := re.search("# (TODO: .*)", made.text)):
         print(f"note   {todo[1]}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Chooses a first job for a set of pictures, a machine and a time, with a reason for each choice
-(table in docs/commands.md)."""
+"""Chooses a first job for a set of pictures, a machine and a time, with a reason for each choice (docs/init-job.md)."""
+import functools
 import json
 import math
 import os
@@ -18,7 +18,7 @@ from gangway.tools.command_line import counted
 from gangway.tools.init.templates import filled
 from gangway.tools.gpus import num_gpus
 from gangway.tools.hosts import usable_cores
-from gangway.tools.measured import measured_run, output_of, step_figures
+from gangway.tools.measured import measured_runs, output_of, step_figures
 
 MOST_WORKERS = 8
 MOST_LOOKED_AT = 2000      # pictures; enough of a large set
@@ -125,8 +125,7 @@ def kimg_in(wishes: Wishes, images_per_second: float) -> float:
 
 
 def other_width(advice: Advice, wishes: Wishes, images_per_second: float, trial_seconds: float) -> int | None:
-    """Returns another width to try if the trial shows time for a wider network, or too little for
-    this one. None: the width is right, or another trial takes too long."""
+    """Returns a wider or narrower width for the time given. None: the width is right, or another trial takes too long."""
     if trial_seconds > SHARE_OF_TRIAL * 60 * wishes.minutes:
         return None
     kimg = kimg_in(wishes, images_per_second)
@@ -161,7 +160,7 @@ def try_out(advice: Advice, facts: Facts, wishes: Wishes, say) -> None:
         if advice.augments:
             job["training"]["augment"] = {"policy": "ada", "strength": 0.3}  # as later in training
         trial = {**job, **{section: {**job[section], **keys} for section, keys in TRIAL.items()}}
-        found = BATCH / step_figures(measured_run(trial, "trial", wishes.workers).stats, WARM_UP).seconds
+        found = BATCH / step_figures(measured_runs(trial, ["trial"], wishes.workers)[0].stats, WARM_UP).seconds
         say(f"{found:.0f} pictures a second\n")
         return found
 
@@ -173,9 +172,7 @@ def try_out(advice: Advice, facts: Facts, wishes: Wishes, say) -> None:
     set_length(advice, wishes, found)
 
 
-def quoted(text: str) -> str:
-    """Returns a quoted YAML string."""
-    return json.dumps(text, ensure_ascii=False)
+quoted = functools.partial(json.dumps, ensure_ascii=False)  # a YAML string
 
 
 def job_text(advice: Advice, facts: Facts, wishes: Wishes, file: str, made_by: str) -> str:
@@ -220,11 +217,6 @@ def published(name: str) -> Path:
     return recipes[name]
 
 
-def recipe_text(name: str, location: str) -> str:
-    """Returns a published recipe with these pictures as its data."""
-    return with_source(published(name).read_text("utf-8"), os.path.abspath(location))
-
-
 def with_source(recipe: str, source: str) -> str:
     """Returns the recipe with `source` in place of PATH in its data.source."""
     return re.sub(r"(\ndata:.*?)(\w+:)PATH", lambda found: found[1] + quoted(found[2] + source), recipe, count=1, flags=re.DOTALL)
@@ -232,9 +224,8 @@ def with_source(recipe: str, source: str) -> str:
 
 def init_job(source, *, minutes: float = 30.0, resolution: int | None = None, workers: int | None = None, recipe: str | None = None,
              trial: bool = True, file: str = "job.yaml", made_by: str = "", say=lambda text: None) -> NewJob:
-    """Makes a job. @param source  folder, ZIP, tar or tar pattern; resolution, workers: None: auto
-    @param recipe  a published one, used instead; trial: measures the job's speed
-    @param file, made_by  named in the job's first lines; say: gets what `gangway init job` prints
+    """Makes a job. @param source  folder, ZIP, tar or tar pattern; resolution, workers: None: auto; trial: measures the job's speed
+    @param recipe  a published one, used instead; file, made_by: named in the job's first lines; say: gets what `gangway init job` prints
     Raises Failed for the pictures or wishes, or with the last words of a failed trial."""
     source, gpus = str(source), num_gpus()
     wishes = Wishes(minutes, resolution, workers or min(gpus or usable_cores(), MOST_WORKERS), gpus > 0)
@@ -242,7 +233,7 @@ def init_job(source, *, minutes: float = 30.0, resolution: int | None = None, wo
         first = re.sub(r"\{(\d+)\.\.\d+\}", r"\1", source)  # of a pattern of tars
         if not os.path.exists(first):
             raise Failed(f"{first}: there is no such folder or file")
-        return NewJob(recipe_text(recipe, source), wishes.workers)
+        return NewJob(with_source(published(recipe).read_text("utf-8"), os.path.abspath(source)), wishes.workers)
     facts = facts_of(source)
     advice = advise(facts, wishes)
     say(f"data    {facts.source}: {facts.pictures} pictures, {facts.side} pixels (median of the shorter sides), "

@@ -12,14 +12,10 @@ from gangway.launch import program
 from gangway.tools.command_line import counted
 from gangway.tools.init.templates import filled
 
-# MiB of coordinator, mpirun and shell; host MiB of a worker's CUDA.
-COORDINATOR_MIB, CUDA_HOST_MIB = 512, 4096
-# Launcher pod: MiB of the grown coordinator, and of the scorer (LibTorch, feature network).
-LAUNCHER_MIB, SCORER_MIB = 2048, 4096
-OPEN_MPI_MIB = 64    # in /dev/shm
-ROUND_MIB = 64
-# Factor on an estimate, for the allocator, prefetched batches and a checkpoint being written.
-MEMORY_MARGIN = 1.5
+COORDINATOR_MIB, CUDA_HOST_MIB = 512, 4096  # of coordinator, mpirun and shell; of a worker's CUDA on the host
+LAUNCHER_MIB, SCORER_MIB = 2048, 4096  # of a launcher pod's grown coordinator, and scorer (LibTorch, feature network)
+OPEN_MPI_MIB, ROUND_MIB = 64, 64  # in /dev/shm
+MEMORY_MARGIN = 1.5  # factor on an estimate, for the allocator, prefetched batches and a checkpoint being written
 LEAST_STORAGE_GIB = 5
 LONGEST_NAME = 40    # of a Kubernetes job; pods add to it, up to 63
 USUAL_PORT = 8080
@@ -71,10 +67,6 @@ class Manifest(NamedTuple):
         return self.job["numerics"]["device"] == "cuda"
 
     @property
-    def threads(self) -> int:
-        return self.job["numerics"]["threads"]
-
-    @property
     def data(self) -> str:
         """Returns the data's absolute path; empty: the data are not the user's files."""
         form, colon, place = self.job["data"]["source"].partition(":")
@@ -114,9 +106,8 @@ def require_places(it: Manifest) -> None:
 
 
 def slurm(it: Manifest) -> str:
-    # Each node gets a slot for the coordinator: otherwise Slurm fills the first node's cores with
-    # tasks, and GPUs of other nodes idle. Decoding of pictures takes one more thread.
-    cpus = it.threads + it.job["data"]["source"].startswith(DECODED)
+    # Each node gets a slot for the coordinator; else Slurm fills the first node's cores, and other GPUs idle. Decoding takes a thread.
+    cpus = it.job["numerics"]["threads"] + it.job["data"]["source"].startswith(DECODED)
     shared = [os.path.dirname(program()), it.job_file, *([it.data] if it.data else []), it.outdir]
     return filled(
         "slurm.sbatch", NAME=it.name, FILE="FILE" if it.file == "-" else it.file, COMMAND=it.made_by, SHARED=", ".join(shared),
@@ -144,8 +135,7 @@ def page_of(it: Manifest) -> Page | None:
 
 
 def probes(page: Page | None) -> str:
-    """Returns the probes; limits allow for loading and a restarted coordinator. They use bash,
-    because kubelet cannot reach a page that listens only inside the pod."""
+    """Returns the probes, which use bash: kubelet cannot reach a page inside the pod. Limits allow for loading, and a restart."""
     host = page and ("127.0.0.1" if page.host in ("0.0.0.0", "::") else page.host)
     kinds = (("startupProbe", "/healthz", 5, 120), ("livenessProbe", "/healthz", 10, 12), ("readinessProbe", "/readyz", 10, 3))
     return "".join(PROBE.format(kind=kind, path=path, period=period, failures=failures, host=host, port=page.port)
@@ -169,7 +159,7 @@ def kubernetes(it: Manifest) -> str:
         "kubernetes.yaml", NAME=name, FILE=it.file, COMMAND=it.made_by, DATA_TODO=todo, DATA_MOUNT=mount, DATA_VOLUME=volume,
         JOB=Path(it.job_file).read_bytes().decode(), STORAGE_GIB=str(storage), SLOTS=str(it.workers_per_node),
         TIME_SECONDS=str(it.time or ""), GRACE=str(it.grace), IMAGE=it.image, PROBES=probes(page),
-        LAUNCHER_MIB=str(LAUNCHER_MIB + scores * SCORER_MIB), NODES=str(it.nodes), CPUS=str(it.workers_per_node * it.threads),
+        LAUNCHER_MIB=str(LAUNCHER_MIB + scores * SCORER_MIB), NODES=str(it.nodes), CPUS=str(it.workers_per_node * it.job["numerics"]["threads"]),
         MEMORY_MIB=rounded_mib(node_memory_mib(it)), GPUS_PER_NODE=str(it.gpus_per_node or ""),
         SHARED_MEMORY_MIB=rounded_mib(shared_memory_mib(it)),
         RUN_COMMAND=run_command(it, ["gangway", "run", "/job/job.yaml", *(page.keys if page else [])],

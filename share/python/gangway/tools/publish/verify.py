@@ -1,33 +1,96 @@
 # SPDX-License-Identifier: MIT
 """`gangway verify` checks a folder of `gangway publish`. It trusts nothing in the folder, and runs no code of it."""
+import hashlib
 import importlib.util
 import json
+import os
 import re
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from gangway import job_file
-from gangway.errors import ENVIRONMENT, Failed
+from gangway.errors import ENVIRONMENT, UNUSABLE, Failed, complaints
+from gangway.launch import program
+from gangway.tools import measured, replay
 from gangway.tools.command_line import Parser, counted, say, whole_number
 from gangway.tools.exported import Exported, largest_difference, told_by
 from gangway.tools.machine import processor
 from gangway.tools.measured import prepared, scratch_folder
-from gangway.tools.publish.folder import (CHECKPOINT, CONFIG, JOB, ONNX, PICTURES, WEIGHTS, own_code, sample_words, sha256_of, trained_on,
-                                          translates, versions, without_weights)
 from gangway.tools.recorded import begun, said_by
 
-UNUSABLE = 5           # exit code (docs/run-directory.md)
+FORMAT = 1             # of config.json
+CONFIG, JOB, WEIGHTS, ONNX, PICTURES = "config.json", "job.yaml", "model.safetensors", "generator.onnx", "samples.png"
+CHECKPOINT = "checkpoints/step-{:09}"
 MOST_BYTES = 16 << 20  # of config.json and job.yaml
 MOST_APART = 0.001     # of the largest value; engines that round otherwise were 6e-5 apart at most, over all families
 EXAMPLES = 4           # that engines compute
 DEADLINE = 600         # seconds that an engine may take
 ENGINES = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
 TRAINING = re.compile(r"checkpoints/step-[0-9]{9}/(manifest\.json|worker-[0-9]{4}-of-[0-9]{4}\.safetensors)")
-# Of config.json, as JSON. A missing key is null.
-FIELDS = {"format": "1", "step": "[0-9]+", "images": "[0-9]+", "seeds": '"[0-9][0-9,-]*"', "network": r'"\w+"', "digest": '"[0-9a-f]{32}"',
-          "processor": '".*"', "made_by": '".*"', "training": r'null|\{"steps": 0\}|\{"arithmetic": ".*", "digest": ".*", "steps": [0-9]+\}'}
+# A pattern for the JSON text of each value in config.json. That of a missing key is null.
+FIELDS = {"format": str(FORMAT), "step": "[0-9]+", "images": "[0-9]+", "seeds": '"[0-9][0-9,-]*"', "network": r'"\w+"',
+          "digest": '"[0-9a-f]{32}"', "processor": '".*"', "made_by": '".*"',
+          "training": r'null|\{"steps": 0\}|\{"arithmetic": ".*", "digest": ".*", "steps": [0-9]+\}'}
+# A Python class, as job/keys/python_call.cpp reads it: nets.py:Net, or package.module:Net; or a map written as text.
+CLASS = re.compile(r"\.py(:|$)|^\s*\{|^python:|^(/.*/|[^:]*/|)[A-Za-z_]\w*(\.[A-Za-z_]\w*)+:[A-Za-z_][\w.]*$")
+
+
+def sha256_of(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def own_code(job: dict, before: str = "") -> str:
+    """Returns the first key that names code of a user's; empty: there is none."""
+    for name, value in job.items():
+        key = f"{before}{name}"
+        if isinstance(value, dict) and "python" not in value:
+            found = own_code(value, f"{key}.")
+        else:
+            is_code = key in ("model.library", "training.step") and value not in (None, "none")
+            found = key if is_code or isinstance(value, dict) or CLASS.search(str(value)) else ""
+        if found:
+            return found
+    return ""
+
+
+def translates(job: dict) -> bool:
+    """Returns whether the generator takes pictures."""
+    return job["model"]["family"] in ("unet", "cyclegan", "johnson")
+
+
+def draw(run: Path, job: dict, seeds: str, file: Path, *more) -> None:
+    """Writes the run's pictures of the seeds."""
+    captions = [] if translates(job) or job["model"]["family"] == "mlp" else ["--captions"]
+    said_by("sample", run, *more, "--seeds", seeds, *captions, "-o", file)
+
+
+def without_weights(job: dict) -> list[str]:
+    """Returns keys that leave out files which the networks began with."""
+    return [f"{name}.weights=none" for name, section in job.items()
+            if isinstance(section, dict) and "optimizer" in section and "weights" in section]
+
+
+def versions() -> str:
+    return " ".join(said_by("--version").split())
+
+
+def trained_on(folder: Path, config: dict, steps: int, scratch: Path, keys) -> dict:
+    """Trains `steps` steps from the checkpoint on one worker. Returns "steps", "digest" and "arithmetic". Raises Failed if that fails."""
+    job, checkpoint, last = folder / JOB, folder / CHECKPOINT.format(config["step"]), config["step"] + steps
+    facts = prepared(job, keys)
+    kimg = (config["images"] + steps * facts["images_per_step"]) / 1000
+    words = [program(), "run", job, *replay.one_group(facts), *replay.PLAIN, *measured.PLAIN, f"training.kimg={kimg}", *keys,
+             "--resume", checkpoint, "--outdir", scratch / "runs", "--run", "trained", "-n", 1, "--progress", "lines"]
+    done = measured.output_of([str(word) for word in words], dict(os.environ))
+    trained = next((scratch / "runs").glob(f"*-trained/{CHECKPOINT.format(last)}/manifest.json"), None)
+    if done.code != 0 or not trained:
+        why = (complaints(done.text.splitlines()) or [f"the training did not reach step {last}"])[-1]
+        raise Failed(f"{checkpoint}: cannot be trained on: {why}", done.code or UNUSABLE)
+    return {"steps": steps, "digest": said_by("digest", f"{trained.parents[2]}@{last}").split()[0],
+            "arithmetic": json.loads(trained.read_text())["software"].get("arithmetic", "")}
 
 
 def _refuse(file: Path, why: str):
@@ -108,15 +171,16 @@ def _begin(folder: Path, config: dict, keys, scratch: Path) -> tuple[Path, dict,
         tensors = load_file(folder / WEIGHTS)
     except Exception as error:  # a damaged file may raise anything
         _refuse(folder / WEIGHTS, f"is damaged: {error}")
-    save_file({f"{config['network']}/{name.replace('.', '/', 1)}": values for name, values in tensors.items()}, scratch / WEIGHTS)
+    weights = {f"{config['network']}/{name.replace('.', '/', 1)}": values for name, values in tensors.items()}
+    (scratch / WEIGHTS).write_bytes(save(weights))
     grown = [f"training.growth.from={job['model']['resolution']}"] if "growth" in job["training"] and config["images"] else []
     begun(folder / JOB, scratch / WEIGHTS, scratch / "begun", [*keys, *grown], str(folder / WEIGHTS))
     return scratch / "begun", job, keys
 
 
-def _pictures(folder: Path, config: dict, job: dict, run: Path, scratch: Path) -> None:
+def _compare_pictures(folder: Path, config: dict, job: dict, run: Path, scratch: Path) -> None:
     again = scratch / PICTURES
-    said_by("sample", run, *sample_words(job, config["seeds"]), "-o", again)
+    draw(run, job, config["seeds"], again)
     if again.read_bytes() == (folder / PICTURES).read_bytes():
         return say(f"ok     {PICTURES}: made again of {WEIGHTS}, equal bytes")
     before, now = _levels(folder / PICTURES), _levels(again)
@@ -126,12 +190,12 @@ def _pictures(folder: Path, config: dict, job: dict, run: Path, scratch: Path) -
     say(f"note   {PICTURES}: made again on another kind of processor, or by another version ({config['processor']}, {config['made_by']}): {apart}")
 
 
-def _run_engines(folder: Path, job: dict, run: Path, scratch: Path) -> None:
+def _compare_engines(folder: Path, job: dict, run: Path, scratch: Path) -> None:
     """Computes examples with the weights and with the ONNX file in each engine, and compares them."""
     exported = Exported([run], folder / ONNX, scratch)
     if translates(job):
         inputs, shape = scratch / "inputs.safetensors", (EXAMPLES, job["model"]["channels"], *[job["model"]["resolution"]] * 2)
-        save_file({"image": np.random.default_rng(0).uniform(-1, 1, shape).astype(np.float32)}, inputs)
+        inputs.write_bytes(save({"image": np.random.default_rng(0).uniform(-1, 1, shape).astype(np.float32)}))
     else:
         inputs = exported.inputs("inputs", "--seeds", f"0-{EXAMPLES - 1}")
 
@@ -155,38 +219,37 @@ def _run_engines(folder: Path, job: dict, run: Path, scratch: Path) -> None:
         say(f"ok     {ONNX}: {name}, {apart:.0e} of the largest value from {WEIGHTS}")
 
 
-def _compare_digest(folder: Path, config: dict) -> None:
-    place, digest = CHECKPOINT.format(config["step"]), said_by("digest", f"{folder}@{config['step']}").split()[0]
-    if digest != config["digest"]:
-        _refuse(folder / place, f"has digest {digest}, and {CONFIG} {config['digest']}")
-    say(f"ok     {place}: digest {digest}")
-
-
-def _train(folder: Path, config: dict, steps: int, keys, scratch: Path) -> None:
-    published = config.get("training") or {"steps": 0}
-    if steps != published["steps"]:
-        raise Failed(f"--train {steps}: {folder / CONFIG} has the digest of {published['steps']} steps"
-                     + ("" if published["steps"] else ": it was published without them"))
-    trained, place = trained_on(folder, config, steps, scratch, keys), CHECKPOINT.format(config["step"])
+def _compare_training(folder: Path, config: dict, steps: int | None, keys, scratch: Path) -> None:
+    """Compares the checkpoint's digest, and that after `steps` steps. None: trains none."""
+    published, place = config.get("training"), CHECKPOINT.format(config["step"])
+    if published:
+        if (digest := said_by("digest", f"{folder}@{config['step']}").split()[0]) != config["digest"]:
+            _refuse(folder / place, f"has digest {digest}, and {CONFIG} {config['digest']}")
+        say(f"ok     {place}: digest {digest}")
+    if not steps:
+        return
+    if steps != (count := published["steps"] if published else 0):
+        raise Failed(f"--train {steps}: {folder / CONFIG} has the digest of {count} steps" + ("" if count else ": it was published without them"))
+    trained = trained_on(folder, config, steps, scratch, keys)
     what = f"{place}: {counted(steps, 'step')} from step {config['step']} give digest {trained['digest']}"
     if trained["digest"] == published["digest"]:
         return say(f"ok     {what}")
     if trained["arithmetic"] == published["arithmetic"]:
         _refuse(folder, f"{what}, and {CONFIG} has {published['digest']}")
-    say(f"note   {what}, on another kind of processor, of which {published['digest']} is not promised (docs/numerics.md)")
+    say(f"note   {what}; {CONFIG} has {published['digest']}, of another kind of processor, whose digests may differ (docs/numerics.md)")
 
 
 def problems_in(folder: Path, scratch: Path, keys=(), steps: int | None = None) -> list[str]:
-    """Returns a line for each file that is not what config.json says, or does not load, and prints one for what is right.
-    Loads nothing of damaged files.
-    @param keys  of the job, as data.source; steps: to train on, None: none
-    Raises Failed if the machine lacks something, or a signal came."""
+    """Returns a line for each file that is wrong or does not load, and prints one for each that is right. Loads nothing of damaged files.
+    @param steps  to train on; None: none. Raises Failed if the machine lacks something, or a signal came; OSError for a file elsewhere."""
     lines: list[str] = []
 
     def checked(check, *more):
         try:
             return check(*more)
         except OSError as error:
+            if not error.filename or not Path(error.filename).is_relative_to(folder):  # as a full disk
+                raise
             lines.append(f"{error.filename}: cannot be read: {error.strerror}")
         except Failed as error:
             if error.code == ENVIRONMENT or error.code > 128:
@@ -203,12 +266,9 @@ def problems_in(folder: Path, scratch: Path, keys=(), steps: int | None = None) 
     if translates(job) and not keys:
         say(f"note   {PICTURES}: not made again, for it takes pictures; give data.source=...")
     else:
-        checked(_pictures, folder, config, job, run, scratch)
-    checked(_run_engines, folder, job, run, scratch)
-    if config.get("training"):
-        checked(_compare_digest, folder, config)
-    if steps and not lines:
-        checked(_train, folder, config, steps, all_keys, scratch)
+        checked(_compare_pictures, folder, config, job, run, scratch)
+    checked(_compare_engines, folder, job, run, scratch)
+    checked(_compare_training, folder, config, None if lines else steps, all_keys, scratch)
     return lines
 
 
@@ -217,7 +277,7 @@ def command(words: list[str]) -> None:
                     "Examples:\n  gangway verify faces-256\n  gangway verify faces-256 --train 4 data.source=images:faces.zip\n"
                     "No code of the folder runs. Exit code 5: a line names each file that is wrong.")
     parser.add_argument("folder", type=Path, metavar="DIR", help="folder that gangway publish wrote")
-    parser.add_argument("keys", metavar="key=value", nargs="*", help="keys of the job, as data.source=images:faces.zip")
+    parser.add_keys("keys of the job, as data.source=images:faces.zip")
     parser.add_argument("--train", type=whole_number(1), metavar="K", help="train K steps, as many as publish --training did, to its digest")
     line = parser.parse_intermixed_args(words)
     if not line.folder.is_dir():

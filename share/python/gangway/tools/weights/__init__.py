@@ -3,16 +3,16 @@
 import re
 from pathlib import Path
 
-from safetensors.torch import save_file
+from safetensors.torch import save
 
-from gangway.errors import Failed
+from gangway.errors import UNUSABLE, Failed
 from gangway.tools.command_line import Parser, require_new_folder, say, typed
 from gangway.tools.init.job import published
 from gangway.tools.measured import written_whole
 from gangway.tools.recorded import begun
 from gangway.tools.weights import biggan, r3gan, stylegan2, translators
 from gangway.tools.weights.files import sources_of
-from gangway.tools.weights.source import CANNOT_BE_USED, Network, Source
+from gangway.tools.weights.source import Network, Source
 
 FAMILIES = (stylegan2, r3gan, biggan, translators)
 # {role in the file: network of the job}; CycleGAN's D_A judges what G_A makes.
@@ -48,7 +48,7 @@ def converted(sources: list[Source]) -> tuple[str, dict, dict, list[str]]:
                 network.source.refuse(f"has {key} {value}, and the other networks {keys[key]}: are they of one training?")
     first = next((network for network in networks.values() if network.part == "G"), None)
     if not first:
-        raise Failed(f"{sources[0].file}: has no generator", CANNOT_BE_USED)
+        raise Failed(f"{sources[0].file}: has no generator", UNUSABLE)
     tensors = {}
     for role, network in networks.items():
         base = role.removesuffix("_ema")
@@ -79,10 +79,10 @@ def command(words: list[str]) -> None:
         recipe, keys, tensors, notes = converted(sources)
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise Failed(f"{', '.join(map(str, files))}: is another kind of network, or lacks a part: {type(error).__name__}: "
-                     f"{next(iter(str(error).splitlines()), '')}", CANNOT_BE_USED) from None
+                     f"{next(iter(str(error).splitlines()), '')}", UNUSABLE) from None
     keys |= GOES_ON.get(keys["model.family"], {})
     with written_whole(line.output, ".gangway-import-") as scratch:
-        save_file({name: values.clone() for name, values in tensors.items()}, scratch / "weights.safetensors")
+        (scratch / "weights.safetensors").write_bytes(save({name: values.clone() for name, values in tensors.items()}))
         begun(published(recipe), scratch / "weights.safetensors", scratch / "new",
               [*(f"{key}={str(value).lower()}" for key, value in keys.items()), *own], " ".join(map(str, files)))
     sections = sorted({name.partition("/")[0] for name in tensors})

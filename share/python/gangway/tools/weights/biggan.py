@@ -36,8 +36,7 @@ def _statistics(source: Source, ours: str, theirs: str) -> list[Entry]:
 
 
 def _residuals(source: Source, places: list[int], attended: list[int]) -> list[Entry]:
-    """Returns the entries of the residual blocks' convolutions, and of the attention behind a block.
-    @param places  our number for each block, and for the layer behind all"""
+    """Returns the entries of residual blocks, and of attention behind one. @param places  our number for each block, and the layer behind"""
     found = []
     for index, block in enumerate(places):
         for ours, name in CONVOLUTIONS.items():

@@ -6,9 +6,7 @@ from typing import Callable, NamedTuple
 
 import torch
 
-from gangway.errors import Failed
-
-CANNOT_BE_USED = 5  # exit code (docs/run-directory.md)
+from gangway.errors import UNUSABLE, Failed
 
 
 class Entry(NamedTuple):
@@ -32,10 +30,14 @@ class Source:
     file: str
 
     def refuse(self, what: str):
-        raise Failed(f"{self.file}: {self.role or 'its network'} {what}", CANNOT_BE_USED)
+        raise Failed(f"{self.file}: {self.role or 'its network'} {what}", UNUSABLE)
 
     def values(self, name: str) -> torch.Tensor:
-        return self.tensors[name] if name in self.tensors else self.refuse(f"has no tensor '{name}'")
+        if (found := self.tensors.get(name)) is None:
+            self.refuse(f"has no tensor '{name}'")
+        if found.nbytes > found.untyped_storage().nbytes():  # a few bytes may stand for gigabytes
+            self.refuse(f"stores fewer values than its tensor '{name}' has elements")
+        return found
 
     def size(self, name: str, axis: int = 0) -> int:
         shape = self.values(name).shape
@@ -51,11 +53,10 @@ class Source:
 
     def require_filter(self, ending: str, wanted: list[int], written: str) -> None:
         """Requires that all resampling is by this filter, and drops its tensors."""
-        for name, values in self.tensors.items():
-            if name.endswith(ending):
-                line = values.sum(0) / values.sum() * sum(wanted)
-                if line.shape != (len(wanted),) or (line - torch.tensor(wanted)).abs().max() > 1e-3:
-                    self.refuse(f"resamples by another filter than {written} ('{name}')")
+        for name in (name for name in self.tensors if name.endswith(ending)):
+            line = (values := self.values(name)).sum(0) / values.sum() * sum(wanted)
+            if line.shape != (len(wanted),) or (line - torch.tensor(wanted)).abs().max() > 1e-3:
+                self.refuse(f"resamples by another filter than {written} ('{name}')")
         self.drop(f".*{re.escape(ending)}")
 
     def require_widths(self, widths: dict[int, int], wanted: Callable[[int], int]) -> None:

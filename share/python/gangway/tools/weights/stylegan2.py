@@ -10,6 +10,7 @@ from gangway.tools.weights.source import Entry, Network, Source, both
 MOST_CHANNELS = 512  # job/families/stylegan2.cpp
 RATE = 0.01          # of a mapping's layers (kStyleRate)
 FILTER = [1, 3, 3, 1]
+# {setting of a module: the values that the family stylegan2 has}
 OTHERS = {"activation": ("lrelu", "linear"), "architecture": ("skip", "resnet", "orig"), "num_channels": (1,), "resample_kernel": (FILTER,)}
 
 
@@ -22,8 +23,7 @@ def recognised(source: Source) -> Network | None:
 
 
 def _keys(source: Source, widths: dict, picture: str, axis: int) -> tuple[dict, list[str]]:
-    """Returns keys of the job, and notes. Raises Failed for what the family cannot express.
-    @param widths  channels by side; picture, axis: where a tensor has the pictures' channels"""
+    """Returns keys of the job, and notes. @param widths  channels by side; picture, axis: where a tensor has the pictures' channels"""
     source.require_filter("resample_filter", FILTER, str(FILTER))
     for module, settings in source.settings.items():
         for name, known in OTHERS.items():
@@ -130,7 +130,7 @@ def of_tensorflow(source: Source) -> Source:
             tensors[f"{place}.{end.removeprefix('mod_')}"] = _moved(values, name)
     mapping = {"bias_gain": options.get("mapping_lrmul", RATE if source.role[:1] == "G" else 0.1),
                "activation": options.get("mapping_nonlinearity", "lrelu")}
-    settings = {f"mapping.fc{layer}": mapping for layer in range(options.get("mapping_layers", 8))}
+    settings = {place: mapping for name in tensors if re.fullmatch(r"mapping\.fc\d+", place := name.removesuffix(".weight"))}
     settings["b4.mbstd"] = {"group_size": options.get("mbstd_group_size", 4)}
     settings["layers"] = {"activation": options.get("nonlinearity", "lrelu"), "resample_kernel": options.get("resample_kernel", FILTER)}
     return Source(source.role, tensors, settings, [], source.file)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CycleGAN and pix2pix (github.com/junyanz/pytorch-CycleGAN-and-pix2pix, models/networks.py): generators of residual blocks or as a
-U-Net, and discriminators of patches."""
+"""CycleGAN and pix2pix (github.com/junyanz/pytorch-CycleGAN-and-pix2pix, models/networks.py): generators, and discriminators of patches."""
 from gangway.tools.weights.source import Entry, Network, Source, both
 
 NORM = ("weight", "bias", "running_mean", "running_var")

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/store/store_bench.hpp"
+#include "launch/process/child.hpp"
 #include "launch/process/command_list.hpp"
-#include "launch/process/end_requests.hpp"
 
 namespace gangway::launch {
 namespace {

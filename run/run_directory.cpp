@@ -77,10 +77,14 @@ void make_folders(const fs::path& path) {
   }
 }
 
-/// Lets one start of a user choose at a time. Two jobs of one name started together then choose the
-/// same folder, and the second fails at its lock. No other user can lock this file.
-FileDescriptor lock_folder(const fs::path& outdir, std::chrono::milliseconds patience) {
+/// Makes the folder, and lets one start of a user choose at a time. Two jobs of one name started
+/// together then choose the same folder, and the second fails at its lock. No other user can lock
+/// this file.
+FileDescriptor lock_folder(const fs::path& outdir, const std::string& name,
+                           std::chrono::milliseconds patience) {
   constexpr std::chrono::milliseconds kBetweenTries{20};
+  require_run_name(name);
+  make_folders(outdir);
   const fs::path lock = outdir / fmt::format(".lock-{}", ::geteuid());
   FileDescriptor folder(
       ::open(lock.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
@@ -143,17 +147,13 @@ std::optional<std::filesystem::path> find_run(const std::filesystem::path& outdi
 
 std::filesystem::path create_run(const std::filesystem::path& outdir, const std::string& name,
                                  std::chrono::milliseconds patience) {
-  require_run_name(name);
-  make_folders(outdir);
-  const FileDescriptor held = lock_folder(outdir, patience);
+  const FileDescriptor held = lock_folder(outdir, name, patience);
   return create_numbered(outdir, name);
 }
 
 std::filesystem::path open_run(const std::filesystem::path& outdir, const std::string& name,
                                std::chrono::milliseconds patience) {
-  require_run_name(name);
-  make_folders(outdir);
-  const FileDescriptor held = lock_folder(outdir, patience);
+  const FileDescriptor held = lock_folder(outdir, name, patience);
   // Refuses a stranger's run in a shared folder: this run would start from the stranger's weights.
   // Accepts the owner of `outdir`, because some file systems report one owner for all files.
   const auto existing = find_run(outdir, name);

@@ -50,14 +50,6 @@ void heed_launcher() {
   (void)::sigaction(SIGCONT, &action, nullptr);
 }
 
-/// Unblocks SIGCONT, which `gangway train` has blocked.
-void let_continue() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGCONT);
-  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-}
-
 /// Ends this process. First wakes the launcher: a stopped launcher daemon would outlive the job.
 [[noreturn]] void leave() {
   ::kill(::getppid(), SIGCONT);
@@ -92,7 +84,10 @@ Tether::Tether(TetherSettings settings)
     ::fcntl(socket_.get(), F_SETFD, FD_CLOEXEC);  // children must not inherit it
     heed_launcher();
   }
-  let_continue();
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCONT);
+  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // `gangway train` has blocked it
   thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
 

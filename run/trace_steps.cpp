@@ -30,16 +30,14 @@ std::string_view take_until(char mark, std::string_view& text) {
 
 /// Sets the detail `word`. @return whether there is such a detail
 bool add_detail(std::string_view word, TraceDetail& detail) {
-  if (word == "shapes") {
-    detail.shapes = true;
-  } else if (word == "memory") {
-    detail.memory = true;
-  } else if (word == "kernels") {
-    detail.kernels = true;
-  } else {
-    return false;
+  bool* const found = word == "shapes"    ? &detail.shapes
+                      : word == "memory"  ? &detail.memory
+                      : word == "kernels" ? &detail.kernels
+                                          : nullptr;
+  if (found != nullptr) {
+    *found = true;
   }
-  return true;
+  return found != nullptr;
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ inline constexpr std::string_view kUnrecordedEnd =
   return std::string(kUnrecordedEnd) + std::to_string(exit_code) + ": " + why;
 }
 
-/// Returns the exit code if `line` is such a line.
+/// Returns the exit code in a line of unrecorded_end_line; nothing for any other line.
 [[nodiscard]] inline std::optional<int> unrecorded_exit_code(std::string_view line) {
   const std::size_t found = line.find(kUnrecordedEnd);  // mpirun may put a tag before it
   if (found == std::string_view::npos) {

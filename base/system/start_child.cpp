@@ -20,7 +20,6 @@ pid_t start_child(const ChildStart& start) {
   if (child != 0) {
     return child;
   }
-  (void)::setpgid(0, 0);
   (void)::prctl(PR_SET_PDEATHSIG, start.signal_of_orphans);
   if (::getppid() != parent) {
     ::_exit(kProgramNotFound);  // the parent had ended before prctl
@@ -28,8 +27,11 @@ pid_t start_child(const ChildStart& start) {
   if (start.niceness != 0) {
     (void)::nice(start.niceness);
   }
-  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  (void)::dup2(nothing, STDIN_FILENO);  // reading the terminal would stop the whole group
+  if (!start.shares_terminal) {
+    (void)::setpgid(0, 0);
+    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    (void)::dup2(nothing, STDIN_FILENO);  // reading the terminal would stop the whole group
+  }
   (void)::dup2(start.output, STDOUT_FILENO);
   (void)::dup2(start.errors, STDERR_FILENO);
   if (!start.keeps_descriptors) {

@@ -19,12 +19,15 @@ struct ChildStart {
   const sigset_t* signals = nullptr;  ///< signals the child blocks; null: as the calling thread
   int niceness = 0;                   ///< added to the niceness of this process
   bool keeps_descriptors = true;      ///< the child inherits descriptors without close-on-exec
+  bool shares_terminal = false;       ///< stays in this process's group and keeps its input
 };
 
 /// The exit code of a child whose program was not found.
 inline constexpr int kProgramNotFound = 127;
+/// The exit code of a process that a signal ended is the signal's number plus this.
+inline constexpr int kEndedBySignal = 128;
 
-/// Starts the command in its own process group, so that Ctrl-C at the terminal does not reach it.
+/// Starts the command. Ctrl-C at the terminal reaches it only if it shares the terminal.
 /// @return its process id; -1 with errno if it could not be started
 [[nodiscard]] pid_t start_child(const ChildStart& start);
 

@@ -2,6 +2,7 @@
 #include "coordinator/core/checkpoint_ledger.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,19 +16,13 @@ void CheckpointLedger::begin(std::int64_t step, std::int64_t epoch) {
 }
 
 double CompleteCheckpoint::bytes() const {
-  double sum = 0.0;
-  for (const messages::CheckpointPart& part : parts) {
-    sum += static_cast<double>(part.bytes);
-  }
-  return sum;
+  return std::accumulate(parts.begin(), parts.end(), 0.0, [](double sum, const auto& part) {
+    return sum + static_cast<double>(part.bytes);
+  });
 }
 
 double CompleteCheckpoint::seconds() const {
-  double most = 0.0;
-  for (const messages::CheckpointPart& part : parts) {
-    most = std::max(most, part.seconds);
-  }
-  return most;
+  return std::ranges::max(parts, {}, &messages::CheckpointPart::seconds).seconds;
 }
 
 std::optional<CompleteCheckpoint> CheckpointLedger::add(WorkerIndex worker, std::int64_t epoch,
@@ -104,6 +99,7 @@ std::optional<std::string> CheckpointLedger::overdue(TimePoint now, std::int64_t
 void CheckpointLedger::committed(std::int64_t step) {
   open_.erase(step);
   failures_in_a_row_ = 0;
+  error_.clear();
   if (step > last_committed_.value_or(-1)) {
     last_committed_ = step;
   }
@@ -111,6 +107,7 @@ void CheckpointLedger::committed(std::int64_t step) {
 
 std::string CheckpointLedger::failed(std::int64_t step, const std::string& reason) {
   open_.erase(step);
+  error_ = reason;
   ++failures_;
   ++failures_in_a_row_;
   if (failures_in_a_row_ < kLoudFailures) {

@@ -59,7 +59,8 @@ class CheckpointLedger {
                           std::int64_t end = std::numeric_limits<std::int64_t>::max()) const;
   /// Whether a checkpoint has all its files but no manifest yet.
   [[nodiscard]] bool is_committing() const;
-  [[nodiscard]] int failures() const { return failures_; }
+  /// Why the newest save failed; empty: it did not.
+  [[nodiscard]] const std::string& error() const { return error_; }
   [[nodiscard]] int failures_in_a_row() const { return failures_in_a_row_; }
   /// Step of the newest committed checkpoint of this run, if there is one.
   [[nodiscard]] std::optional<std::int64_t> last_committed() const { return last_committed_; }
@@ -77,6 +78,7 @@ class CheckpointLedger {
   int num_workers_;
   std::map<std::int64_t, Open> open_;
   std::optional<std::int64_t> last_committed_;
+  std::string error_;
   int failures_ = 0;
   int failures_in_a_row_ = 0;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/core/decide.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <utility>
@@ -51,12 +52,10 @@ Verdict answer(const View& view, const HeldTrouble& held) {
 }
 
 std::string early_end(const Decisions& decisions) {
-  for (const Decision& decision : decisions) {
-    if (decision.kind == DecisionKind::kEarlyStop) {
-      return fmt::format("stopped early at step {}: {}", decision.change.step, decision.why);
-    }
-  }
-  return "done";
+  const auto stop = std::ranges::find(decisions, DecisionKind::kEarlyStop, &Decision::kind);
+  return stop == decisions.end()
+             ? "done"
+             : fmt::format("stopped early at step {}: {}", stop->change.step, stop->why);
 }
 
 /// Returns the end of a start whose workers have all said Goodbye.

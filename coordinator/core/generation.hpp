@@ -125,8 +125,8 @@ class Generation {
   [[nodiscard]] std::optional<Fault> check_progress(TimePoint now) const;
   /// Fails if all workers left and the manifest of the last checkpoint hangs.
   [[nodiscard]] std::optional<Fault> check_last_manifest(TimePoint now);
-  /// Prints a note about workers that hold up others, once for each step. Slow workers are never
-  /// killed.
+  /// Prints a note about workers that hold up other workers, once for each step. Slow workers are
+  /// never killed.
   [[nodiscard]] Effects name_late_workers(TimePoint now);
   /// Prints every few seconds what the start waits for, until its first tick.
   [[nodiscard]] Effects tell_of_start(TimePoint now);
@@ -142,11 +142,6 @@ class Generation {
   [[nodiscard]] bool saves_before(std::int64_t step) const;
   [[nodiscard]] std::vector<WorkerStatus> worker_statuses() const;
 
-  /// The last of its lines.
-  struct Told {
-    TimePoint of_start;
-    std::int64_t late_step = -1;
-  };
   struct NewestReady {
     messages::Ready message;
     Rank rank{};  ///< its sender
@@ -168,10 +163,10 @@ class Generation {
   std::optional<TimePoint> held_since_;    ///< since workers wait, or were last sent Patience
   std::optional<TimePoint> committed_at_;  ///< of this start's newest checkpoint
   std::optional<TimePoint> all_left_;      ///< since only the last manifest is missing
-  std::string save_error_;                 ///< not empty: the newest save failed
   NewestReady ready_;
-  Told told_;
-  bool has_begun_ = false;  ///< the first lease is granted
+  TimePoint told_of_start_;           ///< of the newest line about the start, or its beginning
+  std::int64_t told_late_step_ = -1;  ///< step of the newest note about late workers
+  bool has_begun_ = false;            ///< the first lease is granted
 };
 
 }  // namespace gangway::coordinator

@@ -72,10 +72,6 @@ std::vector<Lease> LeaseBook::grant(std::int64_t fastest_done) {
   return leases;
 }
 
-Lease LeaseBook::stop_lease() const {
-  return {.begin = end_, .end = end_, .checkpoint = saved_step_ != end_, .last = true};
-}
-
 Lease LeaseBook::training_lease() const {
   Lease lease{.begin = end_, .end = std::min(plan_.total_steps, end_ + steps_per_lease_)};
   lease.end = next_multiple(end_, plan_.tick_steps, lease.end);
@@ -93,7 +89,9 @@ Lease LeaseBook::next() {
   // A snapshot may lie past an end that the user has since moved forward: then only save.
   const bool is_past_end = end_ > plan_.total_steps;
   const bool is_over = stop_requested_ || is_past_end || (ends_early_ && end_ >= plan_.total_steps);
-  Lease lease = is_over ? stop_lease() : training_lease();
+  Lease lease =
+      is_over ? Lease{.begin = end_, .end = end_, .checkpoint = saved_step_ != end_, .last = true}
+              : training_lease();
   if (checkpoint_requested_ && !lease.last) {
     lease = Lease{.begin = end_, .end = end_, .checkpoint = true};
   } else if (!is_over) {

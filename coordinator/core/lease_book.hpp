@@ -81,7 +81,6 @@ class LeaseBook {
   [[nodiscard]] bool is_due(std::int64_t fastest_done) const;
   [[nodiscard]] Lease next();
   [[nodiscard]] Lease training_lease() const;
-  [[nodiscard]] Lease stop_lease() const;
 
   LeasePlan plan_;
   std::int64_t end_;

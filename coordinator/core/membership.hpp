@@ -20,6 +20,7 @@
 
 namespace gangway::coordinator {
 
+/// Named in coordinator/core/generation.cpp, for the user.
 enum class WorkerState { kExpected, kJoined, kReady, kLeft, kLost };
 
 /// State of a worker's compute thread by its heartbeat: it waits for its lane (perhaps for a peer),
@@ -105,7 +106,7 @@ class Membership {
   [[nodiscard]] const Member& member(Rank rank) const {
     return members_.at(worker_of(rank).place());
   }
-  /// Returns "rank 2 (node-a, pid 4122)".
+  /// Returns "rank 2 (host node-a, pid 4122)".
   [[nodiscard]] std::string describe(Rank rank) const;
 
  private:

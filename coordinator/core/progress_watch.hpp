@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finds the rank that blocks all others when steps stop arriving. Pure; owned by RunCore and
+// Finds the rank that blocks all other ranks when steps stop arriving. Pure; owned by RunCore and
 // used on the event loop's thread.
 #pragma once
 

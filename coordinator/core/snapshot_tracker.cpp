@@ -80,18 +80,14 @@ std::string SnapshotTracker::news() {
 std::vector<std::int64_t> SnapshotTracker::due(std::int64_t begin, std::int64_t end, bool saves) {
   std::vector<std::int64_t> steps;
   const std::int64_t every = interval();
-  if (has_buddies_) {
-    const std::int64_t step = std::max(begin + 1, last_ + every);
-    const bool is_free = tried_.least() >= copying_;
-    if (every > 0 && is_free && step <= end) {
-      steps.push_back(step);
-      last_ = step;
-      copying_ = step;
-    }
-  } else if (every > 0) {
-    for (std::int64_t step = std::max(begin + 1, last_ + every); step <= end; step += every) {
-      steps.push_back(step);
-      last_ = step;
+  const bool is_free = !has_buddies_ || tried_.least() >= copying_;
+  for (std::int64_t step = std::max(begin + 1, last_ + every); every > 0 && is_free && step <= end;
+       step += every) {
+    steps.push_back(step);
+    last_ = step;
+    copying_ = step;
+    if (has_buddies_) {
+      break;  // the next is due when buddies have this one
     }
   }
   if (saves) {

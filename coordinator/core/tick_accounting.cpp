@@ -101,13 +101,6 @@ TickAccounting::TickAccounting(const TickPlan& plan)
       loss_sums_(plan.networks.size()),
       last_losses_(plan.networks.size()) {}
 
-void TickAccounting::require_losses(const messages::MicrobatchLoss& loss, Rank rank) const {
-  if (loss.by_network.size() != plan_.networks.size()) {
-    throw InvariantError(fmt::format("rank {} reported losses of {} networks, and there are {}",
-                                     rank, loss.by_network.size(), plan_.networks.size()));
-  }
-}
-
 void TickAccounting::require_finite_losses(std::int64_t step, const OpenStep& open) {
   for (const auto& [microbatch, loss] : open.losses) {
     const auto bad = std::ranges::find_if_not(loss.by_network,
@@ -149,7 +142,10 @@ std::optional<report::Tick> TickAccounting::add(Rank rank, const messages::Progr
   }
   OpenStep& open = open_[step];
   for (const messages::MicrobatchLoss& loss : progress.losses) {
-    require_losses(loss, rank);
+    if (loss.by_network.size() != plan_.networks.size()) {
+      throw InvariantError(fmt::format("rank {} reported losses of {} networks, and there are {}",
+                                       rank, loss.by_network.size(), plan_.networks.size()));
+    }
     if (!open.losses.emplace(loss.microbatch, loss).second && !plan_.are_apart) {
       throw InvariantError(
           fmt::format("step {}: micro-batch {} was reported twice, the second time by rank {}",

@@ -88,8 +88,6 @@ class TickAccounting {
     std::int64_t snapshots = 0;
   };
 
-  /// @throws InvariantError if the number of losses is not the number of networks
-  void require_losses(const messages::MicrobatchLoss& loss, Rank rank) const;
   /// @throws DivergedError if a loss is not finite @pre all workers have reported the step
   void require_finite_losses(std::int64_t step, const OpenStep& open);
   void close_step(std::int64_t step, const OpenStep& open, TimePoint now);

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/http/http_place.hpp"
 
-#include <cerrno>
-#include <cstring>
-
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
-#include "base/file_descriptor.hpp"
 #include "base/secret.hpp"
 #include "run/control/control_file.hpp"
 
@@ -22,25 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kTokenDigits = 64;
 constexpr std::size_t kMaxHttpFile = 65'536;
-
-/// Writes a file that only its owner can read from the first byte on.
-void write_private(const fs::path& path, const std::string& text) {
-  const fs::path beside = path.string() + ".tmp";
-  (void)::unlink(beside.c_str());
-  const FileDescriptor file(
-      ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  const auto put = [&] {
-    ssize_t size = 0;
-    do {  // a library's signal may interrupt the write
-      size = ::write(file.get(), text.data(), text.size());
-    } while (size < 0 && errno == EINTR);
-    return size == static_cast<ssize_t>(text.size());
-  };
-  if (!file || !put() || ::rename(beside.c_str(), path.c_str()) != 0) {
-    throw EnvironmentError(fmt::format("{} cannot be written: {}; look at the disk", path.string(),
-                                       std::strerror(errno)));
-  }
-}
 
 /// Returns the token; empty if the file is missing or other users could read or write it.
 std::string private_token(const fs::path& path) {
@@ -85,9 +61,7 @@ std::uint16_t port_before(const fs::path& run_directory) {
     const auto text = read_small_file(run_directory / kHttpFile, kMaxHttpFile);
     const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
     return json.is_object() ? json.value("port", std::uint16_t{0}) : std::uint16_t{0};
-  } catch (const Error&) {
-    return 0;
-  } catch (const nlohmann::json::exception&) {
+  } catch (const std::exception&) {
     return 0;
   }
 }

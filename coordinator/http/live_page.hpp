@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "coordinator/io/viewers.hpp"
+#include "coordinator/io/run_output.hpp"
 #include "job/http_address.hpp"
 #include "job/spec.hpp"
 

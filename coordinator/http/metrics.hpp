@@ -43,7 +43,7 @@ class MetricsTotals {
     double check_seconds = 0;
     std::vector<std::string> part_names;
     std::map<Rank, std::vector<double>> part_seconds;         ///< by rank, in part_names' order
-    std::map<Rank, std::vector<double>> device_part_seconds;  ///< GPU seconds, likewise
+    std::map<Rank, std::vector<double>> device_part_seconds;  ///< of GPUs, in the same order
     double snapshot_seconds = 0;
     double snapshot_wait_seconds = 0;
     std::int64_t snapshots = 0;

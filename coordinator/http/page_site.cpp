@@ -12,12 +12,12 @@
 #include "base/text/parse_number.hpp"
 #include "base/time.hpp"
 #include "coordinator/http/run_reader.hpp"
-#include "coordinator/http/status_json.hpp"
 #include "report/page/page_files.hpp"
 
 namespace gangway::coordinator {
 namespace {
 
+using nlohmann::ordered_json;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kFresh{1'000};  // least age before live data is made again
@@ -45,6 +45,81 @@ std::map<std::string, WebDocument, std::less<>> page_files() {
     }
   }
   return files;
+}
+
+template <typename Value>
+ordered_json value_or_null(const std::optional<Value>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+ordered_json workers_json(const JobStatus& status) {
+  ordered_json list = ordered_json::array();
+  for (const WorkerStatus& worker : status.workers) {
+    list.push_back({{"rank", worker.rank},
+                    {"host", worker.host},
+                    {"device", worker.device},
+                    {"pid", worker.pid},
+                    {"state", worker.state},
+                    {"microbatches", {worker.microbatches.begin, worker.microbatches.end}},
+                    {"networks", worker.networks},
+                    {"steps_done", worker.steps_done},
+                    {"work_seconds_per_step", worker.work_seconds_per_step},
+                    {"wait_seconds_per_step", worker.wait_seconds_per_step},
+                    {"data_seconds_per_step", worker.data_seconds_per_step},
+                    {"resident_bytes", worker.memory.resident_bytes},
+                    {"allocated_bytes", worker.memory.allocated_bytes},
+                    {"reserved_bytes", worker.memory.reserved_bytes},
+                    {"peak_bytes", worker.memory.peak_bytes},
+                    {"sent_mib_per_step", worker.sent_mib_per_step},
+                    {"is_straggler", worker.is_straggler}});
+  }
+  return list;
+}
+
+ordered_json losses_json(const JobStatus& status) {
+  ordered_json losses = ordered_json::array();
+  for (const report::NetworkLoss& loss : status.losses) {
+    losses.push_back({{"network", loss.network}, {"loss", loss.loss}});
+  }
+  return losses;
+}
+
+/// Returns the status for the live page's modules (docs/metrics.md) on one line. A number that is
+/// not finite becomes null. Omits the tick, which has its own event.
+std::string status_json(const JobStatus& status) {
+  ordered_json object = {{"phase", name_of(status.phase)},
+                         {"incarnation", status.incarnation},
+                         {"restarts", status.restarts},
+                         {"unix_seconds", status.unix_seconds},
+                         {"seconds_up", status.seconds_up},
+                         {"waits_for", status.waits_for},
+                         {"step", status.step},
+                         {"total_steps", status.total_steps},
+                         {"kimg", status.kimg},
+                         {"total_kimg", status.total_kimg},
+                         {"step_seconds", status.step_seconds},
+                         {"images_per_second", status.images_per_second},
+                         {"seconds_left", value_or_null(status.seconds_left)},
+                         {"losses", losses_json(status)},
+                         {"workers", workers_json(status)},
+                         {"pause", nullptr},
+                         {"checkpoint", nullptr},
+                         {"snapshot_step", value_or_null(status.snapshot_step)},
+                         {"pictures", status.pictures.size()},
+                         {"newest_picture", nullptr}};
+  if (status.pause) {
+    object["pause"] = {{"unix_seconds", status.pause->unix_seconds}, {"by", status.pause->by}};
+  }
+  if (status.checkpoint) {
+    object["checkpoint"] = {{"step", status.checkpoint->step},
+                            {"age_kimg", status.checkpoint->age_kimg},
+                            {"age_seconds", value_or_null(status.checkpoint->age_seconds)}};
+  }
+  if (!status.pictures.empty()) {
+    object["newest_picture"] = status.pictures.back();
+  }
+  // Names of hosts and devices may hold invalid UTF-8.
+  return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 WebDocument too_busy() {
@@ -139,7 +214,6 @@ std::optional<WebDocument> PageSite::refusal(const WebRequest& request) const {
                           "without the run's token this page is served at localhost or 127.0.0.1 "
                           "only, and the address names another host");
     case Admission::kNoToken:
-    case Admission::kWrongToken:
       break;
   }
   WebDocument document =
@@ -214,8 +288,8 @@ void PageSite::document(const Reply& reply) {
     return reply(too_busy());
   }
   waiting_for_records_.push_back(reply);
-  if (std::exchange(is_making_records_, true)) {
-    return;
+  if (waiting_for_records_.size() > 1) {
+    return;  // one reading answers all
   }
   struct Made {
     SharedText text;
@@ -231,7 +305,6 @@ void PageSite::document(const Reply& reply) {
         self.records_ = made.text;
         self.records_took_ = made.took;
         self.records_at_ = steady_clock::now();
-        self.is_making_records_ = false;
         self.document_.reset();
         const WebDocument whole = made.text ? self.whole_document(self.records_at_)
                                             : plain_answer(500, "the run's records cannot be read");
@@ -253,7 +326,7 @@ void PageSite::metrics(const Reply& reply) {
     return reply(too_busy());
   }
   waiting_for_metrics_.push_back(reply);
-  if (std::exchange(is_making_metrics_, true)) {
+  if (waiting_for_metrics_.size() > 1) {
     return;
   }
   read(
@@ -268,7 +341,6 @@ void PageSite::metrics(const Reply& reply) {
       [answer](PageSite& self, const SharedText& text) {
         self.metrics_ = text;
         self.metrics_at_ = steady_clock::now();
-        self.is_making_metrics_ = false;
         for (const Reply& waiting : std::exchange(self.waiting_for_metrics_, {})) {
           waiting(answer(text));
         }
@@ -357,8 +429,8 @@ void PageSite::show_tick(const report::Tick& tick) {
 }
 
 void PageSite::show_line(const std::string& line) {
-  const nlohmann::ordered_json object = {{"unix_seconds", unix_seconds()}, {"text", line}};
-  ring_.push("line", object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace),
+  const ordered_json object = {{"unix_seconds", unix_seconds()}, {"text", line}};
+  ring_.push("line", object.dump(-1, ' ', false, ordered_json::error_handler_t::replace),
              EventWorth::kEach);
 }
 

@@ -99,13 +99,11 @@ class PageSite : public std::enable_shared_from_this<PageSite> {
   SharedText document_;  ///< the document with live data
   TimePoint document_at_{};
   std::chrono::nanoseconds records_took_{};
-  bool is_making_records_ = false;
-  std::vector<Reply> waiting_for_records_;
+  std::vector<Reply> waiting_for_records_;  ///< not empty: the records are being read
 
   SharedText metrics_;
   TimePoint metrics_at_{};
-  bool is_making_metrics_ = false;
-  std::vector<Reply> waiting_for_metrics_;
+  std::vector<Reply> waiting_for_metrics_;  ///< not empty: the metrics are being made
 
   std::map<std::string, Picture> pictures_;
   std::size_t picture_bytes_ = 0;

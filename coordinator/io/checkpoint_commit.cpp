@@ -59,4 +59,14 @@ ScoreResult carry_out(const ScoreWork& work) {
   return result;
 }
 
+KeepResult carry_out(const checkpoint::KeepSnapshots& keep) {
+  KeepResult result{.from_step = keep.from_step};
+  try {
+    result.copied = checkpoint::copy_snapshots(keep);
+  } catch (const std::exception& error) {
+    result.error = error.what();
+  }
+  return result;
+}
+
 }  // namespace gangway::coordinator

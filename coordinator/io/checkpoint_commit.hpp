@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Disk work for a checkpoint whose files are complete or whose score has arrived. Created by the
-// RunRecorder on the event loop's thread, carried out on the DiskThread.
+// Disk work for a checkpoint whose files are complete or whose score has arrived, and for a failed
+// run's snapshots. Created by the RunRecorder on the event loop's thread, carried out on the
+// DiskThread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "checkpoint/format/manifest.hpp"
+#include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/store/retention.hpp"
 #include "checkpoint/store/scores.hpp"
 
@@ -50,5 +53,13 @@ struct ScoreResult {
 /// Reads the score, then removes checkpoints by the retention policy. Any thread; a failing disk
 /// never makes it throw.
 [[nodiscard]] ScoreResult carry_out(const ScoreWork& work);
+
+/// Result of a failed run's checkpoint::KeepSnapshots.
+struct KeepResult {
+  std::int64_t from_step = 0;
+  std::size_t copied = 0;  ///< slots copied
+  std::string error;       ///< empty: all slots are on the disk
+};
+[[nodiscard]] KeepResult carry_out(const checkpoint::KeepSnapshots& keep);
 
 }  // namespace gangway::coordinator

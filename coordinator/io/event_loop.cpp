@@ -2,14 +2,21 @@
 #include "coordinator/io/event_loop.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <exception>
+#include <optional>
+#include <string>
 #include <utility>
 #include <variant>
+
+#include <fmt/format.h>
 
 #include "base/errors.hpp"
 #include "base/process_identity.hpp"
 #include "base/time.hpp"
 #include "checkpoint/store/commit.hpp"
+#include "checkpoint/store/retention.hpp"
 #include "run/control_protocol.hpp"
 #include "run/messages/codec.hpp"
 
@@ -37,6 +44,15 @@ constexpr std::chrono::milliseconds kLastRemovals{2000};
 constexpr std::chrono::seconds kRecordLimit{600};  // for a decision to reach the disk
 // Time that a finished job waits for the score of its last checkpoint.
 constexpr std::chrono::seconds kLastScore{300};
+
+/// Returns the score's value; lower is better.
+std::optional<double> score_value(const ScoreResult& result) {
+  if (!result.score) {
+    return std::nullopt;
+  }
+  const bool is_lower_better = result.score->better == checkpoint::Better::kLower;
+  return is_lower_better ? result.score->value : -result.score->value;
+}
 
 }  // namespace
 
@@ -168,20 +184,6 @@ void EventLoop::carry_out(const Effects& effects) {
 void EventLoop::carry_out(const SendMessage& send) {
   this->send(send.ranks, core_.membership().epoch(), send.message);
 }
-
-void EventLoop::carry_out(const ShowPlacement& placement) {
-  parts_.recorder.show_placement(core_.membership(), placement);
-}
-
-void EventLoop::carry_out(const ShowTick& tick) { parts_.recorder.show_tick(tick.tick); }
-
-void EventLoop::carry_out(const ShowPicture& picture) {
-  parts_.recorder.show_picture(picture.picture);
-}
-
-void EventLoop::carry_out(const KeepWatch& keep) { parts_.recorder.keep_watch(keep.text); }
-
-void EventLoop::carry_out(const Say& say) { parts_.recorder.say(say.line); }
 
 void EventLoop::carry_out(const RecordDecisions& record) {
   recording_since_.push_back(steady_clock::now());
@@ -390,6 +392,91 @@ void EventLoop::kill_stragglers() {
       (void)kill_process(member.process);
     }
   }
+}
+
+void EventLoop::score(std::int64_t step) {
+  if (!parts_.recorder.scores(step)) {
+    return;
+  }
+  if (const auto passed_over = parts_.scorer.want(step)) {
+    parts_.recorder.say(fmt::format(
+        "note   the checkpoint of step {} is not scored: checkpoints come faster than scores",
+        *passed_over));
+    carry_out(core_.scored({.step = *passed_over, .value = {}}));
+  }
+}
+
+void EventLoop::poll_scorer() {
+  const auto ended = parts_.scorer.poll(std::chrono::steady_clock::now());
+  if (!ended) {
+    return;
+  }
+  if (!ended->error.empty()) {
+    parts_.recorder.say(fmt::format("warn  the checkpoint of step {} has got no score: {}",
+                                    ended->step, ended->error));
+    carry_out(core_.scored({.step = ended->step, .value = {}}));
+    return;
+  }
+  ++scores_to_show_;
+  disk_.submit([this, work = parts_.recorder.score_work(
+                          ended->step, parts_.scorer.steps())]() -> DiskThread::Follow {
+    return [this, step = work.step, result = coordinator::carry_out(work)] {
+      --scores_to_show_;
+      parts_.recorder.show_score(step, result);
+      carry_out(core_.scored({.step = step,
+                              .value = score_value(result),
+                              .shown = result.score ? fmt::format("{} {:.6g}", result.score->metric,
+                                                                  result.score->value)
+                                                    : std::string()}));
+    };
+  });
+}
+
+bool EventLoop::has_last_score() const {
+  return std::chrono::steady_clock::now() >= *scoring_ends_ ||
+         (scores_to_show_ == 0 && !parts_.scorer.is_busy());
+}
+
+JobStatus EventLoop::status() const {
+  return core_.status(std::chrono::steady_clock::now(), unix_seconds());
+}
+
+void EventLoop::obey(const Command& command,
+                     const std::function<void(const CommandAnswer&)>& answered) {
+  const Commanded commanded =
+      core_.on_command(command, std::chrono::steady_clock::now(), unix_seconds());
+  const CommandAnswer& answer = commanded.answer;
+  when_recorded_ = [answered, answer](const std::string& error) {
+    CommandAnswer told = answer;
+    told.text += error.empty() ? "" : fmt::format(" (not in steering.jsonl: {})", error);
+    answered(told);
+  };
+  carry_out(commanded.effects);
+  if (const auto left = std::exchange(when_recorded_, {})) {  // refused: nothing was recorded
+    left({});
+  }
+}
+
+void EventLoop::carry_out(const RecordSteering& record) {
+  SteeringWritten written = std::exchange(when_recorded_, {});
+  if (!written) {  // Gangway itself steers: no command to answer
+    written = [](const std::string& /*error*/) {};
+  }
+  parts_.recorder.record_steering(record.event, written);
+}
+
+void EventLoop::carry_out(const PinCheckpoint& pin) {
+  disk_.submit(
+      [this, step = pin.step, checkpoints = parts_.recorder.checkpoints()]() -> DiskThread::Follow {
+        try {
+          checkpoint::pin_checkpoint(checkpoints, step);
+          return [] {};
+        } catch (const std::exception& error) {
+          return [this, step, reason = std::string(error.what())] {
+            parts_.recorder.say(fmt::format("warn  step {} is not pinned: {}", step, reason));
+          };
+        }
+      });
 }
 
 }  // namespace gangway::coordinator

@@ -84,18 +84,20 @@ class EventLoop {
   void carry_out(const GrantLease& grant);
   void carry_out(const CommitCheckpoint& commit);
   void carry_out(const DiscardCheckpoint& discard);
-  void carry_out(const ShowPlacement& placement);
-  void carry_out(const ShowTick& tick);
-  void carry_out(const ShowPicture& picture);
-  void carry_out(const ScoreCheckpoint& checkpoint);
+  void carry_out(const ShowPlacement& placement) {
+    parts_.recorder.show_placement(core_.membership(), placement);
+  }
+  void carry_out(const ShowTick& tick) { parts_.recorder.show_tick(tick.tick); }
+  void carry_out(const ShowPicture& picture) { parts_.recorder.show_picture(picture.picture); }
+  void carry_out(const ScoreCheckpoint& checkpoint) { score(checkpoint.step); }
   /// Writes the decisions to the disk; no decision takes effect before that.
   void carry_out(const RecordDecisions& record);
-  void carry_out(const KeepWatch& keep);
+  void carry_out(const KeepWatch& keep) { parts_.recorder.keep_watch(keep.text); }
   void carry_out(const RecordSteering& record);
-  void carry_out(const KeepCheckpoints& keep);
+  void carry_out(const KeepCheckpoints& keep) { parts_.recorder.keep_checkpoints(keep.spec); }
   void carry_out(const PinCheckpoint& pin);
-  void carry_out(const BeginTrace& trace);
-  void carry_out(const Say& say);
+  void carry_out(const BeginTrace& trace) { parts_.recorder.begin_trace(trace.steps); }
+  void carry_out(const Say& say) { parts_.recorder.say(say.line); }
   void carry_out(const EndJob& end);
   void send(const std::vector<Rank>& ranks, std::int64_t epoch, const messages::Message& message);
   void send_grants();
@@ -126,7 +128,7 @@ class EventLoop {
   boost::asio::steady_timer timer_;
   DiskThread disk_;
   DiskThread folders_;  ///< makes folders: a hanging commit does not delay leases
-  DiskThread records_;  ///< writes decisions, likewise
+  DiskThread records_;  ///< writes decisions: a hanging commit does not delay them
   std::deque<std::chrono::steady_clock::time_point> recording_since_;  ///< of records under way
   std::deque<HeldGrant> grants_;
   std::chrono::steady_clock::time_point last_message_{};

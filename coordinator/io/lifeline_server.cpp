@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include <unistd.h>
+#include <fcntl.h>
 
 namespace gangway::coordinator {
 namespace {
@@ -25,7 +25,7 @@ LifelineServer::LifelineServer(boost::asio::io_context& io, GreetingPlace place,
     : server_(of_workers(std::move(place), num_workers),
               {.greeting = limits.greeting,
                .most = limits.most + static_cast<std::size_t>(num_workers)}),
-      descriptor_(io, ::dup(server_.descriptor())),
+      descriptor_(io, ::fcntl(server_.descriptor(), F_DUPFD_CLOEXEC, 0)),
       timer_(io) {}
 
 void LifelineServer::start(LifelineEvents events) {

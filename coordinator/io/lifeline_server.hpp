@@ -56,7 +56,7 @@ class LifelineServer {
   void hear(Rank rank, std::string_view bytes);
 
   GreetingServer server_;
-  boost::asio::posix::stream_descriptor descriptor_;  // borrowed from server_
+  boost::asio::posix::stream_descriptor descriptor_;  // a copy of server_'s
   boost::asio::steady_timer timer_;
   LifelineEvents events_;
   GreetingEvents greetings_;

@@ -16,11 +16,20 @@
 
 #include "checkpoint/store/scores.hpp"
 #include "coordinator/io/disk_thread.hpp"
-#include "coordinator/io/viewers.hpp"
+#include "coordinator/steering/job_status.hpp"
 #include "report/stats_file.hpp"
 #include "report/tick.hpp"
 
 namespace gangway::coordinator {
+
+/// Pass a run's output to the live page, beside the terminal and the files. Each may be empty; none
+/// waits. Called on the event loop's thread.
+struct Viewers {
+  std::function<void(JobStatus)> status;  ///< about once a second
+  std::function<void(const report::Tick&)> tick;
+  std::function<void(const std::string&)> line;  ///< as on the terminal; may hold several lines
+  std::function<void(const std::string& metric, double value)> score;  ///< of a checkpoint
+};
 
 /// The user's terminal. `bar_columns`: its width, 0 if there is no terminal.
 struct Terminal {

@@ -112,12 +112,8 @@ const Restart* RunRecorder::loss_before() const {
 
 std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership,
                                                   const Layout& layout) const {
-  std::vector<PlacedRank> ranks{{.rank = Rank(0),
-                                 .role = "coordinator",
-                                 .host = self_.host,
-                                 .pid = self_.pid,
-                                 .device = {},
-                                 .microbatches = {}}};
+  std::vector<PlacedRank> ranks{
+      {.rank = Rank(0), .role = "coordinator", .host = self_.host, .pid = self_.pid}};
   for (const Member& member : membership.members()) {
     ranks.push_back(
         {.rank = member.rank,
@@ -167,16 +163,6 @@ void RunRecorder::show_tick(report::Tick tick) {
   if (is_traced) {
     output_.merge_traces(run_.num_workers, /*is_end=*/false);
   }
-}
-
-void RunRecorder::show_picture(const messages::Picture& picture) {
-  output_.add_picture(picture.file, picture.step);
-}
-
-fs::path RunRecorder::checkpoints() const { return run_.directory / kCheckpointsFolder; }
-
-void RunRecorder::began_checkpoint(std::int64_t step, fs::path folder) {
-  saving_[step] = std::move(folder);
 }
 
 CommitWork RunRecorder::commit_work(const CompleteCheckpoint& complete, std::int64_t epoch,

@@ -11,17 +11,18 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coordinator/core/run_core.hpp"
 #include "coordinator/io/checkpoint_commit.hpp"
 #include "coordinator/io/run_output.hpp"
-#include "coordinator/io/snapshot_copies.hpp"
 #include "coordinator/resume/start.hpp"
 #include "job/decisions.hpp"
 #include "report/stats_file.hpp"
 #include "report/tick.hpp"
 #include "run/control/steering_file.hpp"
+#include "run/run_files.hpp"
 #include "run/trace_steps.hpp"
 
 namespace gangway::coordinator {
@@ -48,7 +49,9 @@ class RunRecorder {
   /// @param placement  its `ready` holds what all workers have in common
   void show_placement(const Membership& membership, const ShowPlacement& placement);
   void show_tick(report::Tick tick);
-  void show_picture(const messages::Picture& picture);
+  void show_picture(const messages::Picture& picture) {
+    output_.add_picture(picture.file, picture.step);
+  }
   void say(const std::string& line);
   /// Sets a listener for every line printed by say().
   void set_listener(std::function<void(const std::string&)> listener) {
@@ -59,9 +62,13 @@ class RunRecorder {
   void record_event(std::int64_t step, const std::string& text);
 
   /// Returns the folder in which to make the folder for the workers' files.
-  [[nodiscard]] std::filesystem::path checkpoints() const;
+  [[nodiscard]] std::filesystem::path checkpoints() const {
+    return run_.directory / kCheckpointsFolder;
+  }
   /// Records the folder that was made for the checkpoint of `step`.
-  void began_checkpoint(std::int64_t step, std::filesystem::path folder);
+  void began_checkpoint(std::int64_t step, std::filesystem::path folder) {
+    saving_[step] = std::move(folder);
+  }
   /// Returns the commit for the disk's thread. @param in_use  steps that must not be removed
   [[nodiscard]] CommitWork commit_work(const CompleteCheckpoint& checkpoint, std::int64_t epoch,
                                        std::set<std::int64_t> in_use) const;

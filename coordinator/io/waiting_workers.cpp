@@ -6,15 +6,11 @@
 #include <set>
 #include <vector>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-
+#include "base/system/poll_until.hpp"
 #include "run/messages/codec.hpp"
 
 namespace gangway::coordinator {
 namespace {
-
-using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kRefusalDeadline{5000};
 constexpr std::chrono::microseconds kPoll{2000};
@@ -42,19 +38,15 @@ bool refuse_workers(MpiControl& mpi, int num_workers, int exit_code, const std::
       messages::encode({.message = messages::Stop{.exit_code = exit_code, .reason = reason}});
   mpi.send(all_ranks(num_workers), stop);
   std::set<Rank> left;
-  const auto start = steady_clock::now();
-  while (static_cast<int>(left.size()) < num_workers &&
-         steady_clock::now() - start < kRefusalDeadline) {
-    boost::asio::io_context io;
-    boost::asio::steady_timer(io, kPoll).wait();
+  return poll_until(kRefusalDeadline, kPoll, [&] {
     while (const auto message = mpi.poll()) {
       if (std::holds_alternative<messages::Goodbye>(
               messages::decode(message->bytes, message->rank).message)) {
         left.insert(message->rank);
       }
     }
-  }
-  return static_cast<int>(left.size()) == num_workers;
+    return static_cast<int>(left.size()) == num_workers;
+  });
 }
 
 }  // namespace gangway::coordinator

@@ -2,6 +2,7 @@
 #include "launch/fit/fit_run.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <numeric>
@@ -12,14 +13,15 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 #include "base/rank.hpp"
 #include "base/units.hpp"
 #include "job/estimate/memory_ladder.hpp"
 #include "job/file/parse.hpp"
-#include "launch/fit/expected_memory.hpp"
-#include "launch/mpirun/measured_run.hpp"
-#include "launch/process/end_requests.hpp"
+#include "job/schema/key.hpp"
+#include "launch/mpirun/mpirun_command.hpp"
+#include "launch/process/child.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/process/temporary_folder.hpp"
 #include "run/json_members.hpp"
@@ -27,11 +29,11 @@
 namespace gangway::launch {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr const char* kFitRun = "fit";
 /// The first of these steps runs all lazy regularisers. The second ends with a checkpoint, which is
-/// written during the others.
+/// written during the later steps.
 constexpr int kSteps = 5;
 constexpr int kSaved = 2;
 
@@ -60,6 +62,44 @@ double to_come(const json& tick, const std::vector<double>& peaks, DeviceKind de
     most = std::max(most, more);
   }
   return is_of_gpu ? most : sum;  // each worker has its own GPU
+}
+
+/// Returns the command that runs the steps of fit_job below `folder`, without this environment's
+/// overrides, which the job includes.
+std::vector<std::string> command_of_run(const FittingJob& trial, const fs::path& folder,
+                                        const Environment& environment) {
+  write_file_atomically(folder / "job.yaml", to_yaml(fit_job(trial.job)));
+  std::vector<std::string> words{"env"};
+  for (const Key& key : key_table(*trial.job.training.recipe)) {
+    const std::string variable = environment_name(key.path);
+    if (!key.is_variant && environment.contains(variable)) {
+      words.insert(words.end(), {"-u", variable});
+    }
+  }
+  // Scores would take memory and time, and a restart would measure twice.
+  words.insert(words.end(),
+               {(program_folder() / "gangway").string(), "run", (folder / "job.yaml").string(),
+                "--outdir", (folder / "runs").string(), "--run", "fit", "--progress", "lines",
+                "--workers", std::to_string(trial.workers), "checkpoint.keep_best=0",
+                "evaluation.every_kimg=0", "layout.balance=off", "layout.restarts=0"});
+  return words;
+}
+
+/// Runs the command to its end. @return its stats.jsonl
+/// @throws EnvironmentError with the command and its last output if it failed
+std::string stats_of_run(const std::vector<std::string>& words, const fs::path& runs) {
+  constexpr std::size_t kLastCharacters = 2000;
+  const ChildOutput output = output_of_child(words, SignalCount::kAtOnce);
+  if (output.code != 0) {
+    const std::size_t begin = output.text.size() - std::min(output.text.size(), kLastCharacters);
+    throw EnvironmentError(
+        fmt::format("'{}' failed: {}", shell_line(words), output.text.substr(begin)));
+  }
+  std::stringstream text;
+  for (const auto& run : fs::directory_iterator(runs)) {
+    text << std::ifstream(run.path() / "stats.jsonl").rdbuf();
+  }
+  return text.str();
 }
 
 std::string remedy(const JobSpec& job, int workers) {
@@ -154,10 +194,9 @@ int fit_run(const JobSpec& asked, int workers, const FitQuestion& question,
     std::cout << fmt::format("{}: {} steps in {}\n", question.job_file.string(), kSteps,
                              folder.path().string())
               << std::flush;
-    const MeasuredRun run = measured_run(
-        command_of_run(fit_job(trial.job), folder.path(), kFitRun, trial.workers, environment),
-        folder.path() / "runs", kFitRun);
-    const Fit fit = fit_of(run.stats, trial.workers, trial.job.numerics.device);
+    const std::string stats =
+        stats_of_run(command_of_run(trial, folder.path(), environment), folder.path() / "runs");
+    const Fit fit = fit_of(stats, trial.workers, trial.job.numerics.device);
     const std::int64_t expected =
         expected_memory(trial.job, question.job_file, trial.workers).bytes;
     std::cout << fit_text(fit, trial.job, expected) << std::flush;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Compares a job's estimated memory with this machine's before a run, and changes the job where it
-// is known to lack. Main thread.
+// Predicts a job's memory, compares it with this machine's before a run, and changes the job where
+// memory is known to lack. Main thread.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -15,6 +16,17 @@
 #include "job/spec.hpp"
 
 namespace gangway::launch {
+
+/// The memory of a job's largest worker.
+struct ExpectedMemory {
+  std::int64_t bytes = 0;
+  std::string rows;  ///< title and rows of a profile's measurement; empty: `bytes` is an estimate
+};
+
+/// Uses the profile of `job_file` if it matches `job` and the number of devices, like `gangway
+/// plan`. Otherwise uses estimate_memory.
+[[nodiscard]] ExpectedMemory expected_memory(const JobSpec& job,
+                                             const std::filesystem::path& job_file, int workers);
 
 struct KnownMemory : DeviceMemory {
   std::string of;  ///< "host", "control group", "GPU"

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <fstream>
 #include <future>
 #include <iostream>
 #include <iterator>
 #include <memory>
 #include <random>
+#include <span>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -26,7 +26,6 @@
 #include "base/system/poll_until.hpp"
 #include "base/this_host.hpp"
 #include "launch/process/command_list.hpp"
-#include "launch/process/command_output.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/process/gpus.hpp"
 #include "launch/process/temporary_folder.hpp"
@@ -41,11 +40,10 @@ constexpr std::string_view kOwnLine = "gangway: ";  // prefix of error messages 
 constexpr std::size_t kMaxMarkerBytes = 256;
 constexpr std::string_view kHostLine = "gangway-host";  // prefix of the fields of CheckedHost
 constexpr std::string_view kGpusLine = "gangway-gpus ";
-constexpr int kLimitSeconds = 60;  // a host behind a firewall never answers
-constexpr int kAnswerSeconds = 4;  // for hosts that were just up; more if the first check was slow
-constexpr int kTimesTheFirst = 3;
+constexpr std::chrono::seconds kHostLimit{60};   // a host behind a firewall never answers
+constexpr std::chrono::seconds kAnswerLimit{4};  // at least, for hosts that were just up
+constexpr int kTimesTheFirst = 3;                // a later check may take so much longer
 constexpr std::size_t kAskedAlone = 8;  // maximum number of hosts with an mpirun each at once
-constexpr int kKillSeconds = 1;         // between the time limit and SIGKILL: lets its ranks leave
 // Maximum delay after which a network file system shows a new file.
 constexpr std::chrono::seconds kMarkerPatience{5};
 constexpr std::chrono::milliseconds kMarkerRetry{100};
@@ -108,10 +106,13 @@ CheckedHost this_host() {
       .name = host_name()};
 }
 
-/// Wraps a command so that it ends with this process or at the limit.
-std::string limited(const std::string& line, int seconds) {
-  return fmt::format("exec setpriv --pdeathsig TERM timeout -k {} {} {}", kKillSeconds, seconds,
-                     line);
+/// Writes a hostfile with one slot for each host.
+void write_hostfile(const fs::path& path, std::span<const Host> hosts) {
+  std::string lines;
+  for (const Host& host : hosts) {
+    lines += fmt::format("{} slots=1\n", host.name);
+  }
+  write_file_atomically(path, lines);
 }
 
 /// Returns the error of the first host that reported one; empty: none. mpirun may insert another
@@ -175,9 +176,8 @@ int print_answers(const fs::path& run, double usual, const std::vector<std::stri
 std::chrono::duration<double> require_ready_hosts(MpirunRequest job, const fs::path& run) {
   const Marker marker(run);
   job.exported_variables.clear();  // some are only for the ranks of a job
-  const std::string line = shell_line(command_on_hosts(job, marker.arguments()));
   const auto begin = std::chrono::steady_clock::now();
-  const CommandOutput output = output_of(limited(line, kLimitSeconds));
+  const ChildOutput output = output_within(kHostLimit, command_on_hosts(job, marker.arguments()));
   if (output.code == 0) {
     if (const auto twins = find_twins(checked_hosts(output.text))) {
       throw EnvironmentError(*twins);
@@ -194,24 +194,29 @@ std::chrono::duration<double> require_ready_hosts(MpirunRequest job, const fs::p
       job.hostfile.string(), job.program.string()));
 }
 
-std::vector<CommandOutput> run_on_each(const MpirunRequest& job, const std::vector<Host>& hosts,
-                                       const std::vector<std::string>& arguments, int limit) {
+std::vector<ChildOutput> run_on_each(const MpirunRequest& job, const std::vector<Host>& hosts,
+                                     const std::vector<std::string>& arguments,
+                                     std::chrono::seconds limit) {
   const TemporaryFolder folder;
-  std::vector<std::future<CommandOutput>> answers;
+  std::vector<std::future<ChildOutput>> answers;
   for (const Host& host : hosts) {
     MpirunRequest alone = job;
     alone.workers = 0;  // one rank
     alone.hostfile = folder.path() / std::to_string(answers.size());
-    write_file_atomically(alone.hostfile, fmt::format("{} slots=1\n", host.name));
-    const std::string line = shell_line(command_on_hosts(alone, arguments));
+    write_hostfile(alone.hostfile, {&host, 1});
     answers.push_back(
-        std::async(std::launch::async, [line = limited(line, limit)] { return output_of(line); }));
+        std::async(std::launch::async, output_within, limit, command_on_hosts(alone, arguments)));
   }
-  std::vector<CommandOutput> outputs;
-  for (std::future<CommandOutput>& answer : answers) {
+  std::vector<ChildOutput> outputs;
+  for (std::future<ChildOutput>& answer : answers) {
     outputs.push_back(answer.get());
   }
   return outputs;
+}
+
+std::chrono::seconds answer_limit(std::chrono::duration<double> usual) {
+  return std::clamp(std::chrono::ceil<std::chrono::seconds>(kTimesTheFirst * usual), kAnswerLimit,
+                    kHostLimit);
 }
 
 std::vector<std::string> find_silent_hosts(MpirunRequest job, std::vector<Host> hosts,
@@ -219,20 +224,14 @@ std::vector<std::string> find_silent_hosts(MpirunRequest job, std::vector<Host> 
                                            std::chrono::duration<double> usual) {
   const Marker marker(run);
   job.exported_variables.clear();  // some are only for the ranks of a job
-  const int limit = std::clamp(static_cast<int>(std::ceil(kTimesTheFirst * usual.count())),
-                               kAnswerSeconds, kLimitSeconds);
+  const std::chrono::seconds limit = answer_limit(usual);
   if (hosts.size() > kAskedAlone) {  // an mpirun for each would keep this host busy longer
     const TemporaryFolder folder;
     MpirunRequest all = job;
     all.workers = static_cast<int>(hosts.size()) - 1;  // plus one rank
     all.hostfile = folder.path() / "hostfile";
-    std::string lines;
-    for (const Host& host : hosts) {
-      lines += fmt::format("{} slots=1\n", host.name);
-    }
-    write_file_atomically(all.hostfile, lines);
-    const std::string line = shell_line(command_on_hosts(all, marker.arguments()));
-    if (output_of(limited(line, limit)).code == 0) {
+    write_hostfile(all.hostfile, hosts);
+    if (output_within(limit, command_on_hosts(all, marker.arguments())).code == 0) {
       return {};
     }
   }

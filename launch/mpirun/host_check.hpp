@@ -12,7 +12,7 @@
 
 #include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
-#include "launch/process/command_output.hpp"
+#include "launch/process/child.hpp"
 
 namespace gangway::launch {
 
@@ -38,15 +38,19 @@ std::chrono::duration<double> require_ready_hosts(MpirunRequest job,
 /// Runs `gangway` with these arguments on all hosts at once. Each host has its own mpirun, so that
 /// a host that is down does not affect others.
 /// @param job  with `program` and `exported_variables` set
-/// @param limit  s; kills a command that runs longer
-[[nodiscard]] std::vector<CommandOutput> run_on_each(const MpirunRequest& job,
-                                                     const std::vector<Host>& hosts,
-                                                     const std::vector<std::string>& arguments,
-                                                     int limit);
+/// @param limit  as in output_within
+[[nodiscard]] std::vector<ChildOutput> run_on_each(const MpirunRequest& job,
+                                                   const std::vector<Host>& hosts,
+                                                   const std::vector<std::string>& arguments,
+                                                   std::chrono::seconds limit);
+
+/// Returns the time that hosts have to answer: three times `usual`, from 4 s to a minute.
+/// @param usual  result of require_ready_hosts
+[[nodiscard]] std::chrono::seconds answer_limit(std::chrono::duration<double> usual);
 
 /// Returns the remote hosts on which mpirun cannot start a rank in time: down, cut off, or unable
 /// to run a rank. Asks all hosts at once, many hosts by one mpirun first.
-/// @param usual  result of require_ready_hosts; time limit: three times that, at least 4 s
+/// @param usual  as for answer_limit
 [[nodiscard]] std::vector<std::string> find_silent_hosts(MpirunRequest job, std::vector<Host> hosts,
                                                          const std::filesystem::path& run,
                                                          std::chrono::duration<double> usual);

@@ -10,11 +10,6 @@
 #include "base/unique_handle.hpp"
 
 namespace gangway::launch {
-namespace {
-
-constexpr double kSegmentBytes = 4.0 * 1024.0 * 1024.0;  // per rank, for vader (Open MPI 4.1.4)
-
-}  // namespace
 
 void require_network_interface() {
   ifaddrs* list = nullptr;
@@ -34,6 +29,7 @@ void require_network_interface() {
 }
 
 HostMessages choose_host_messages(int ranks, const std::filesystem::path& folder) {
+  constexpr double kSegmentBytes = 4.0 * 1024.0 * 1024.0;  // per rank, for vader (Open MPI 4.1.4)
   struct statvfs status {};
   const bool is_known = ::statvfs(folder.c_str(), &status) == 0;
   const double free_bytes =

@@ -20,8 +20,7 @@ constexpr int kSecondsFromTermToKill = 2;
 constexpr int kKernelBytesBesideTensors = 128 << 10;
 
 // Maximum number of ranks that connect all to all at the start, which makes a recovery safer. 4,096
-// ranks would make 8.4 million connections. A host with 64 of them would have 250,000 sockets.
-// Larger jobs make only needed connections, in the first step.
+// ranks would make 8.4 million connections. Larger jobs make only needed ones, in the first step.
 constexpr int kMostPreconnected = 64;
 
 /// Returns the options for number, placement and transports of ranks.

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -12,10 +13,13 @@
 #include <unistd.h>
 
 #include "base/this_host.hpp"
+#include "launch/process/temporary_folder.hpp"
 
 namespace gangway::launch {
 
 namespace {
+
+constexpr std::string_view kEntry = "gangway-";  // first letters of a held entry
 
 std::filesystem::path temporary_folder() {
   std::filesystem::path folder = "/tmp";
@@ -30,6 +34,17 @@ std::filesystem::path temporary_folder() {
 std::string short_host_name() {
   const std::string host = host_name();
   return host.substr(0, host.find('.'));
+}
+
+/// Removes the entries of killed runs, which hold no lock any more.
+void remove_left_entries(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator entry(folder, ignored), end; entry != end;
+       entry.increment(ignored)) {
+    if (entry->path().filename().string().starts_with(kEntry) && hold_folder(entry->path())) {
+      (void)::rmdir(entry->path().c_str());
+    }
+  }
 }
 
 }  // namespace
@@ -52,12 +67,16 @@ void remove_session_of(pid_t launcher) {
 }
 
 HeldSessionFolder::HeldSessionFolder(std::filesystem::path folder) : folder_(std::move(folder)) {
-  constexpr int kAttempts = 100;  // another run may remove the folder between the two calls
-  for (int attempt = 0; attempt < kAttempts && held_.empty(); ++attempt) {
+  remove_left_entries(folder_);
+  constexpr int kAttempts = 100;  // another run may remove folder or entry between the calls
+  std::error_code ignored;
+  for (int attempt = 0; attempt < kAttempts && !std::filesystem::exists(held_, ignored);
+       ++attempt) {
     (void)::mkdir(folder_.c_str(), S_IRWXU);
-    std::string name = (folder_ / "gangway-XXXXXX").string();
+    std::string name = (folder_ / (std::string(kEntry) + "XXXXXX")).string();
     if (::mkdtemp(name.data()) != nullptr) {
       held_ = name;
+      lock_ = hold_folder(held_);
     } else if (errno != ENOENT) {
       return;
     }

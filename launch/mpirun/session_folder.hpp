@@ -8,6 +8,8 @@
 
 #include <sys/types.h>
 
+#include "base/file_descriptor.hpp"
+
 namespace gangway::launch {
 
 /// Returns the path that Open MPI 4.1 uses on this host.
@@ -25,6 +27,7 @@ class HeldSessionFolder {
  private:
   std::filesystem::path folder_;
   std::filesystem::path held_;  ///< entry in it: launchers remove only an empty folder
+  FileDescriptor lock_;         ///< of the entry: the next run removes entries without a lock
 };
 
 /// Removes the files of a launcher that ended, which a killed one leaves. Ignores failures.

@@ -8,56 +8,58 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
-#include "base/system/start_child.hpp"
 #include "launch/process/process_tree.hpp"
 
 namespace gangway::launch {
 namespace {
 
-constexpr int kEndedBySignal = 128;
 /// Maximum time for which a child may be stopped; its measurements are then worthless.
 constexpr std::chrono::seconds kStoppedLimit{3};
 
-[[noreturn]] void become_command(const std::vector<std::string>& words, pid_t parent) {
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) {
-    ::_exit(kProgramNotFound);  // the parent ended before prctl()
-  }
-  (void)std::signal(SIGINT, SIG_DFL);
-  std::vector<char*> arguments;
-  for (const std::string& word : words) {
-    arguments.push_back(const_cast<char*>(word.c_str()));  // execvp does not write
-  }
-  arguments.push_back(nullptr);
-  ::execvp(arguments.front(), arguments.data());
-  ::_exit(kProgramNotFound);
+std::atomic<int> asked_to_end = 0;
+extern "C" void note_request(int signal) { asked_to_end = signal; }
+
+int code_of(int status) {
+  return WIFSIGNALED(status) ? kEndedBySignal + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/// @throws EnvironmentError if the program was not found
 int exit_code(int status, const std::string& program) {
-  if (WIFSIGNALED(status)) {
-    return kEndedBySignal + WTERMSIG(status);
-  }
-  if (WEXITSTATUS(status) == kProgramNotFound) {
+  if (code_of(status) == kProgramNotFound) {
     throw EnvironmentError(fmt::format(
         "{} was not found: install it (./launch/setup does), or put it on the PATH", program));
   }
-  return WEXITSTATUS(status);
+  return code_of(status);
 }
 
 EnvironmentError not_started(const std::string& program) {
   return EnvironmentError(
       fmt::format("{} cannot be started: {}: raise ulimit -u", program, std::strerror(errno)));
 }
+
+/// A child whose output and errors come through a pipe. `pid` is -1 if it cannot be started.
+struct PipedChild {
+  explicit PipedChild(std::vector<std::string> words) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) == 0) {
+      output = FileDescriptor(ends[0]);
+      const FileDescriptor writing(ends[1]);
+      pid = start_child(
+          {.words = std::move(words), .output = writing.get(), .errors = writing.get()});
+    }
+  }
+  FileDescriptor output;
+  pid_t pid = -1;
+};
 
 int wait_for(pid_t child) {
   int status = 0;
@@ -151,36 +153,38 @@ class SignalRepeater {
     constexpr std::chrono::milliseconds kAgain{50};
     constexpr std::chrono::seconds kLast{10};
     const int signal = told_signal;
-    if (signal == 0 || signal_count_ == SignalCount::kOnce) {
+    if (signal == 0) {
       return;
     }
     since_ = since_.value_or(now);
-    if (times_ == 0 && now - *since_ >= kAgain) {
+    if (signal_count_ == SignalCount::kAtOnce && !is_repeated_ && now - *since_ >= kAgain) {
       (void)::kill(child_, signal);
-      times_ = 1;
-    } else if (times_ == 1 && now - *since_ >= kLast) {
+      is_repeated_ = true;
+    }
+    if (now - *since_ >= kLast) {
       (void)::kill(-child_, SIGKILL);
-      times_ = 2;
     }
   }
 
   pid_t child_;
   SignalCount signal_count_;
   std::optional<steady_clock::time_point> since_;
-  int times_ = 0;
+  bool is_repeated_ = false;
   std::optional<steady_clock::time_point> stopped_since_;
   steady_clock::time_point next_look_{};
   bool has_killed_stopped_ = false;
 };
 
-std::string read_to_the_end(int file, SignalRepeater& insistence) {
+/// Reads until all writers have closed the pipe. @param look  called at least every 50 ms
+template <typename Look>
+std::string read_to_the_end(int file, Look look) {
   constexpr int kLookMilliseconds = 50;
   std::string text;
   std::array<char, 4096> bytes{};
   while (true) {
     pollfd readable{.fd = file, .events = POLLIN, .revents = 0};
     const int ready = ::poll(&readable, 1, kLookMilliseconds);
-    insistence.look();
+    look();
     if (ready <= 0) {
       continue;
     }
@@ -195,50 +199,73 @@ std::string read_to_the_end(int file, SignalRepeater& insistence) {
 
 }  // namespace
 
+EndRequests::EndRequests() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (std::signal(signal, note_request) == SIG_IGN) {
+      (void)std::signal(signal, SIG_IGN);  // ignored under nohup
+    }
+  }
+}
+
+void EndRequests::heed() {
+  if (const int signal = asked_to_end; signal != 0) {
+    throw SignalledError(signal);
+  }
+}
+
 int run_child(const std::vector<std::string>& words) {
-  const auto interrupt = std::signal(SIGINT, SIG_IGN);
-  const pid_t parent = ::getpid();
-  const pid_t child = ::fork();
+  const pid_t child = start_child({.words = words, .shares_terminal = true});
   if (child < 0) {
     throw not_started(words.front());
   }
-  if (child == 0) {
-    become_command(words, parent);
-  }
+  const auto interrupt = std::signal(SIGINT, SIG_IGN);
   const int status = wait_for(child);
   (void)std::signal(SIGINT, interrupt);
   return exit_code(status, words.front());
 }
 
 ChildOutput output_of_child(const std::vector<std::string>& words, SignalCount told) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    throw not_started(words.front());
-  }
-  const FileDescriptor reading(ends[0]);
-  FileDescriptor writing(ends[1]);
   const PassedOnSignals signals;
   EndRequests::heed();  // earlier signals; later ones go to the child
-  const pid_t child =
-      start_child({.words = words, .output = writing.get(), .errors = writing.get()});
-  if (child < 0) {
+  PipedChild child(words);
+  if (child.pid < 0) {
     throw not_started(words.front());
   }
-  signals.begin(child);
-  writing.reset();
-  SignalRepeater insistence(child, told);
-  ChildOutput output{.text = read_to_the_end(reading.get(), insistence)};
-  const int status = wait_for(child);
+  signals.begin(child.pid);
+  SignalRepeater repeater(child.pid, told);
+  ChildOutput output{.text = read_to_the_end(child.output.get(), [&] { repeater.look(); })};
+  const int status = wait_for(child.pid);
   if (const int signal = told_signal; signal != 0) {
     throw SignalledError(signal);
   }
-  if (insistence.has_killed_stopped()) {
+  if (repeater.has_killed_stopped()) {
     throw EnvironmentError(
         fmt::format("{} was stopped (SIGSTOP) and not continued within {} s, so it was ended: run "
                     "this again without stopping it",
                     words.front(), kStoppedLimit.count()));
   }
   output.code = exit_code(status, words.front());
+  return output;
+}
+
+ChildOutput output_within(std::chrono::seconds limit, std::vector<std::string> words) {
+  const PipedChild child(std::move(words));
+  if (child.pid < 0) {
+    return {};
+  }
+  constexpr std::chrono::seconds kUntilKill{1};
+  const auto end = std::chrono::steady_clock::now() + limit;
+  bool is_late = false;
+  ChildOutput output{.text = read_to_the_end(child.output.get(), [&] {
+                       const auto now = std::chrono::steady_clock::now();
+                       if (now >= end + kUntilKill) {
+                         (void)::kill(-child.pid, SIGKILL);
+                       } else if (now >= end && !std::exchange(is_late, true)) {
+                         (void)::kill(-child.pid, SIGTERM);
+                       }
+                     })};
+  const int code = code_of(wait_for(child.pid));
+  output.code = is_late ? kTookTooLong : code;
   return output;
 }
 

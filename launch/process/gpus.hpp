@@ -16,8 +16,8 @@ namespace gangway::launch {
 /// Like num_gpus(), but 0 if this build has no program for GPUs.
 [[nodiscard]] int usable_gpus();
 
-/// Returns what is known of the devices of a job on such devices. Takes other GPUs, and other
-/// hosts' devices, to be like this host's first.
+/// Returns facts of the devices that a job on this kind of device has. Assumes that all devices of
+/// all hosts equal this host's first.
 /// @throws ConfigError for a damaged file in share/devices
 [[nodiscard]] DeviceFacts facts_of_device(DeviceKind kind);
 

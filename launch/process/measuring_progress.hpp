@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Shows progress and remaining time of a measurement: a bar at the bottom of a terminal, else a
-// line now and then. Called by `gangway profile`, `tune` and `bench job`, main thread.
+// line now and then. Called by `gangway profile`, main thread.
 #pragma once
 
 #include <chrono>

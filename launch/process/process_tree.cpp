@@ -2,7 +2,6 @@
 #include "launch/process/process_tree.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -84,10 +83,8 @@ std::optional<Rank> rank_of_process(pid_t pid) {
   std::ifstream file(fs::path("/proc") / std::to_string(pid) / "environ");
   for (std::string variable; std::getline(file, variable, '\0');) {
     if (variable.starts_with(kName)) {
-      int rank = 0;
-      const char* const end = variable.data() + variable.size();
-      const auto read = std::from_chars(variable.data() + kName.size(), end, rank);
-      return read.ptr == end && rank >= 0 ? std::optional(Rank(rank)) : std::nullopt;
+      const auto rank = parse_number<int>(std::string_view(variable).substr(kName.size()));
+      return rank && *rank >= 0 ? std::optional(Rank(*rank)) : std::nullopt;
     }
   }
   return std::nullopt;

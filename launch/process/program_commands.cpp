@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <string_view>
 
@@ -124,6 +125,9 @@ int main_of(const ProgramCommands& commands, const std::vector<std::string>& typ
   } catch (const Error& error) {
     complain(error.what());
     return static_cast<int>(error.code());
+  } catch (const std::filesystem::filesystem_error& error) {
+    complain(fmt::format("{}: look at this path's disk and rights", error.what()));
+    return static_cast<int>(ExitCode::kEnvironment);
   } catch (const std::exception& error) {
     complain(std::string("internal: ") + error.what());
     return static_cast<int>(ExitCode::kInternal);

@@ -29,12 +29,6 @@ constexpr std::string_view kPrefix = "gangway-scratch-";
 // Age below which a folder may not be locked by its owner yet.
 constexpr auto kYoung = std::chrono::minutes(1);
 
-/// Locks a folder; invalid if another process holds it, or it no longer exists.
-FileDescriptor hold(const std::filesystem::path& folder) {
-  FileDescriptor held(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  return held && ::flock(held.get(), LOCK_EX | LOCK_NB) == 0 ? std::move(held) : FileDescriptor();
-}
-
 bool is_left(const std::filesystem::directory_entry& entry) {
   struct stat status {};
   if (!entry.path().filename().string().starts_with(kPrefix) ||
@@ -75,13 +69,18 @@ void sweep(const std::filesystem::path& parent) {
   std::error_code ignored;
   for (std::filesystem::directory_iterator entry(parent, ignored), end; entry != end;
        entry.increment(ignored)) {
-    if (is_left(*entry) && hold(entry->path())) {
+    if (is_left(*entry) && hold_folder(entry->path())) {
       remove_with_runs(entry->path());
     }
   }
 }
 
 }  // namespace
+
+FileDescriptor hold_folder(const std::filesystem::path& folder) {
+  FileDescriptor held(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  return held && ::flock(held.get(), LOCK_EX | LOCK_NB) == 0 ? std::move(held) : FileDescriptor();
+}
 
 TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) {
   sweep(parent);
@@ -90,7 +89,7 @@ TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) {
     throw EnvironmentError(fmt::format("{} cannot be made: {}: free space, or set TMPDIR", name,
                                        std::strerror(errno)));
   }
-  held_ = hold(name);
+  held_ = hold_folder(name);
   // A subfolder, because the owner's programs lock folders, too.
   path_ = std::filesystem::path(name) / "files";
   std::filesystem::create_directory(path_);

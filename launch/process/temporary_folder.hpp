@@ -11,6 +11,10 @@
 
 namespace gangway::launch {
 
+/// Locks a folder while the result lives; empty if another process holds it, or it no longer
+/// exists.
+[[nodiscard]] FileDescriptor hold_folder(const std::filesystem::path& folder);
+
 class TemporaryFolder {
  public:
   /// Makes the folder in `parent`. @throws EnvironmentError

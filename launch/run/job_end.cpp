@@ -24,6 +24,7 @@ constexpr milliseconds kRanksLeave{500};
 constexpr milliseconds kMpirunFollows{300};
 constexpr milliseconds kOthersSave{3'000};
 constexpr milliseconds kMpirunCleans{700};
+constexpr milliseconds kMpirunIsKilled{5'000};  // later it hangs in the kernel: a disk, a device
 // For processes that an ended mpirun left.
 constexpr milliseconds kRestLeaves{500};
 constexpr milliseconds kRestIsKilled{10'000};
@@ -63,7 +64,7 @@ JobEnd::JobEnd(TetherServer& tethers, pid_t mpirun, PendingSaves pending_saves, 
   ::kill(mpirun_, SIGCONT);  // a stopped mpirun could not follow its ranks
 }
 
-void JobEnd::push(TimePoint now) {
+JobEnd::Next JobEnd::push(TimePoint now) {
   if (now - since_ >= kRanksLeave) {
     kill_local_ranks();
   }
@@ -74,6 +75,7 @@ void JobEnd::push(TimePoint now) {
   if (asked_ && now - *asked_ >= kMpirunCleans) {
     kill_all(descendants());
   }
+  return asked_ && now - *asked_ >= kMpirunIsKilled ? Next::kGiveUp : Next::kWait;
 }
 
 JobEnd::TimePoint JobEnd::asking_time(TimePoint now) {

@@ -23,8 +23,10 @@ class JobEnd {
   /// Tells the ranks to leave.
   JobEnd(TetherServer& tethers, pid_t mpirun, PendingSaves pending_saves, TimePoint now);
 
+  /// kGiveUp: mpirun was killed and does not end, because it hangs in the kernel.
+  enum class Next { kWait, kGiveUp };
   /// Takes the steps that are due; call it every few 10 ms until mpirun has ended.
-  void push(TimePoint now);
+  [[nodiscard]] Next push(TimePoint now);
 
  private:
   void kill_local_ranks();

@@ -2,17 +2,19 @@
 #include "launch/run/own_networks.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <iostream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
-#include <sys/wait.h>
+#include <fmt/ranges.h>
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 #include "job/file/parse.hpp"
-#include "launch/mpirun/mpirun_command.hpp"
-#include "launch/process/command_output.hpp"
+#include "launch/process/child.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/process/temporary_folder.hpp"
 
@@ -20,6 +22,8 @@ namespace gangway::launch {
 namespace {
 
 constexpr std::string_view kComplaint = "gangway: ";
+// Python and PyTorch may come from a slow network disk.
+constexpr std::chrono::seconds kTrialLimit{600};
 
 /// Returns gangway-model's last message, without the output of libraries before it.
 std::string complaint_in(const std::string& text) {
@@ -31,27 +35,43 @@ std::string complaint_in(const std::string& text) {
 
 }  // namespace
 
-bool has_own_networks(const JobSpec& job) {
-  const auto is_own = [](const NetworkSpec& network) { return !network.module.file.empty(); };
-  return std::ranges::any_of(job.networks, is_own) || !job.model.library.file.empty();
+std::vector<std::string> files_of_own_networks(const JobSpec& job) {
+  std::vector<std::string> files{job.model.library.file};
+  for (const NetworkSpec& network : job.networks) {
+    if (std::ranges::find(files, network.module.file) == files.end()) {
+      files.push_back(network.module.file);
+    }
+  }
+  std::erase(files, "");
+  return files;
 }
 
 void inspect_own_networks(JobSpec& job) {
   const std::filesystem::path program = program_folder() / "gangway-model";
-  if (!has_own_networks(job) || !std::filesystem::exists(program)) {
+  const std::vector<std::string> files = files_of_own_networks(job);
+  if (files.empty() || !std::filesystem::exists(program)) {
     return;
   }
+  std::cout << fmt::format("tries  the networks of {}, before the run begins",
+                           fmt::join(files, ", "))
+            << std::endl;
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "job.yaml";
   write_file_atomically(file, to_yaml(job));
-  const CommandOutput said = output_of(shell_line({program.string(), "networks", file.string()}));
+  const ChildOutput said =
+      output_within(kTrialLimit, {program.string(), "networks", file.string()});
+  if (said.code == static_cast<int>(ExitCode::kUsage)) {
+    throw ConfigError(complaint_in(said.text));
+  }
+  if (said.code == kTookTooLong || said.code > kEndedBySignal) {
+    throw EnvironmentError(fmt::format(
+        "{} was ended while it tried the networks of {}: the memory was full, or it took more than "
+        "{} s; try these files by themselves in Python",
+        program.string(), fmt::join(files, ", "), kTrialLimit.count()));
+  }
   if (said.code != 0) {
-    const int code = WIFEXITED(said.code) ? WEXITSTATUS(said.code) : 0;
-    if (code == static_cast<int>(ExitCode::kUsage)) {
-      throw ConfigError(complaint_in(said.text));
-    }
-    throw EnvironmentError(fmt::format("{} could not look at the job's networks: {}",
-                                       program.string(), complaint_in(said.text)));
+    throw EnvironmentError(fmt::format("{} could not try the job's networks: {}", program.string(),
+                                       complaint_in(said.text)));
   }
   std::istringstream lines(said.text);
   for (std::string line; std::getline(lines, line);) {

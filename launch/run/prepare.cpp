@@ -2,6 +2,7 @@
 #include "launch/run/prepare.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <iterator>
 #include <limits>
@@ -54,12 +55,12 @@ int fewest_gpus(const fs::path& hostfile, const Environment& environment) {
     return usable_gpus();
   }
   let_root_use_mpirun();
-  constexpr int kLimitSeconds = 20;
+  constexpr std::chrono::seconds kLimit{20};
   const MpirunRequest request{.program = program_folder() / "gangway",
                               .exported_variables = exported_variables(environment)};
   int fewest = std::numeric_limits<int>::max();
-  for (const CommandOutput& output :
-       run_on_each(request, read_hostfile(hostfile), {"count-gpus"}, kLimitSeconds)) {
+  for (const ChildOutput& output :
+       run_on_each(request, read_hostfile(hostfile), {"count-gpus"}, kLimit)) {
     fewest = std::min(fewest, gpus_in(output.text));
   }
   return fewest;
@@ -240,8 +241,8 @@ Prepared prepare(const RunOptions& asked, const Environment& environment) {
   place_on_hosts(job, prepared.read.named_hosts, hosts_of(prepared.where));
   say(prepared.where.found);
   require_workers(job, prepared.where.workers);
-  const bool has_data_here = prepared.where.hosts.empty();  // this host may lack that of others
-  if (has_data_here && has_own_networks(job)) {
+  const bool has_data_here = prepared.where.hosts.empty();  // other hosts may have other data
+  if (has_data_here && !files_of_own_networks(job).empty()) {
     require_source(job);  // Python takes most of a minute to try the networks
   }
   inspect_own_networks(job);

@@ -3,6 +3,7 @@
 // before it makes a run. Main thread.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -10,9 +11,20 @@
 #include "launch/fit/fit_to_memory.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/run/job_hosts.hpp"
-#include "launch/run/run_options.hpp"
+#include "run/start_request.hpp"
 
 namespace gangway::launch {
+
+/// Command-line options of `gangway run`.
+struct RunOptions : StartRequest {
+  int workers = 0;  ///< 0: as many as the job and the machine allow
+  std::filesystem::path hostfile;
+  std::string progress = "auto";  ///< auto, lines, bar
+  std::string profile;            ///< profile whose plan gives the layout; empty: as the job says
+  bool dry_run = false;
+  bool fit = false;      ///< finds changes that fit the memory, and measures a few steps
+  bool verbose = false;  ///< prints mpirun's command
+};
 
 struct Prepared {
   ResolvedJob read;  ///< as all sources say; its spec lacks hosts that its layout names

@@ -4,11 +4,8 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <string>
-#include <vector>
 
 #include "launch/run/recovery.hpp"
 #include "launch/run/starts.hpp"

@@ -6,7 +6,6 @@
 #include <iostream>
 #include <optional>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +14,7 @@
 #include "base/errors.hpp"
 #include "base/message_segments.hpp"
 #include "base/system/output_check.hpp"
+#include "base/system/poll_until.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "job/devices/settle_device.hpp"
@@ -22,11 +22,9 @@
 #include "job/file/fingerprint.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
 #include "launch/checkpoints/snapshot_commands.hpp"
-#include "launch/fit/expected_memory.hpp"
 #include "launch/fit/fit_run.hpp"
 #include "launch/mpirun/message_paths.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
-#include "launch/run/prepare.hpp"
 #include "launch/run/restarts.hpp"
 #include "launch/run/starts.hpp"
 #include "run/run_directory.hpp"
@@ -46,20 +44,20 @@ constexpr std::chrono::milliseconds kLockRetry{200};
 /// Waits until no process holds the run's lock, before the old status is removed. Later the
 /// coordinator takes the lock for good.
 void require_free(const fs::path& run) {
-  const auto end = std::chrono::steady_clock::now() + kLockPatience;
-  for (bool told = false;; told = true) {
+  std::string why;
+  const bool is_free = poll_until(kLockPatience, kLockRetry, [&] {
     try {
       const RunLock probe(run);
-      return;
+      return true;
     } catch (const EnvironmentError& error) {
-      if (std::chrono::steady_clock::now() >= end) {
-        throw;
+      if (std::exchange(why, error.what()).empty()) {
+        std::cout << "note   " << why << "; waits for its end" << std::endl;
       }
-      if (!told) {
-        std::cout << "note   " << error.what() << "; waits for its end" << std::endl;
-      }
-      std::this_thread::sleep_for(kLockRetry);
+      return false;
     }
+  });
+  if (!is_free) {
+    throw EnvironmentError(why);
   }
 }
 

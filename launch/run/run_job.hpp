@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "launch/process/environment.hpp"
-#include "launch/run/run_options.hpp"
+#include "launch/run/prepare.hpp"
 
 namespace gangway::launch {
 

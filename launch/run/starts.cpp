@@ -289,13 +289,13 @@ bool Starts::after_loss(SupervisedJob& job, Rank lost, bool goes_on,
 }
 
 void Starts::keep_snapshots() const {
-  constexpr int kLimitSeconds = 600;
+  constexpr std::chrono::seconds kLimit{600};
   MpirunRequest request = request_;
   request.exported_variables.clear();  // some are only for the ranks of a job
   try {
     if (const std::vector<Host>& hosts = host_allocator_.all_hosts(); !hosts.empty()) {
-      for (const CommandOutput& said :
-           run_on_each(request, hosts, {"snapshots", "keep", run_.string()}, kLimitSeconds)) {
+      for (const ChildOutput& said :
+           run_on_each(request, hosts, {"snapshots", "keep", run_.string()}, kLimit)) {
         std::cout << (said.code == 0 ? said.text : "") << std::flush;
       }
     } else if (environment_.contains("SLURM_JOB_ID")) {

@@ -17,7 +17,6 @@
 #include "launch/process/environment.hpp"
 #include "launch/run/job_hosts.hpp"
 #include "launch/run/prepare.hpp"
-#include "launch/run/run_options.hpp"
 #include "launch/run/supervise.hpp"
 #include "run/run_files.hpp"
 #include "run/start_request.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "launch/run/supervise.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -14,6 +15,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,11 +24,10 @@
 #include "base/file_descriptor.hpp"
 #include "base/message_segments.hpp"
 #include "base/system/start_child.hpp"
+#include "launch/mpirun/launcher_guard.hpp"
 #include "launch/mpirun/mpirun_errors.hpp"
 #include "launch/mpirun/session_folder.hpp"
-#include "launch/process/launcher_guard.hpp"
 #include "launch/process/process_tree.hpp"
-#include "launch/process/side_command.hpp"
 #include "launch/run/job_end.hpp"
 #include "launch/run/supervision.hpp"
 #include "run/control_protocol.hpp"
@@ -170,9 +171,9 @@ class Supervisor {
       if (pid == child_) {
         ended_ = true;
         child_status_ = status;
-      } else if (side_command_ && pid == side_command_->process()) {
-        side_output_ = side_command_->said();
-        side_command_.reset();
+      } else if (pid == side_command_) {
+        side_command_ = -1;
+        side_output_ = side_text();
       }
     }
   }
@@ -183,7 +184,7 @@ class Supervisor {
       return;
     }
     if (end_) {
-      end_->push(now);
+      ended_ = end_->push(now) == JobEnd::Next::kGiveUp;
       return;
     }
     if (now >= next_look_) {
@@ -197,16 +198,27 @@ class Supervisor {
   }
 
   void run_errand() {
-    if (!job_.side_command || side_command_ || !supervision_.watch().is_led()) {
+    if (!job_.side_command || side_command_ > 0 || !supervision_.watch().is_led()) {
       return;
     }
     const auto words = job_.side_command(std::exchange(side_output_, std::nullopt));
-    if (!words.empty()) {
-      side_command_.emplace(words, job_.signals);
-      if (side_command_->process() < 0) {
-        side_command_.reset();
-      }
+    if (words.empty()) {
+      return;
     }
+    side_file_.reset(::memfd_create("side command", MFD_CLOEXEC));
+    if (side_file_) {
+      side_command_ = start_child({.words = words,
+                                   .output = side_file_.get(),
+                                   .errors = side_file_.get(),
+                                   .signals = &job_.signals});
+    }
+  }
+
+  [[nodiscard]] std::string side_text() const {
+    std::string text(static_cast<std::size_t>(::lseek(side_file_.get(), 0, SEEK_END)), '\0');
+    const ssize_t size = ::pread(side_file_.get(), text.data(), text.size(), 0);
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, size)));
+    return text;
   }
 
   void look_for_end(steady_clock::time_point now) {
@@ -323,7 +335,8 @@ class Supervisor {
   int child_status_ = 0;
   bool ended_ = false;  ///< mpirun has ended
   std::optional<JobEnd> end_;
-  std::optional<SideCommand> side_command_;
+  pid_t side_command_ = -1;   ///< -1: none runs
+  FileDescriptor side_file_;  ///< its output and errors
   std::optional<std::string> side_output_;
   steady_clock::time_point next_look_{};
 };

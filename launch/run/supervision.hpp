@@ -15,9 +15,6 @@
 
 namespace gangway::launch {
 
-/// The exit code of a process ended by a signal is the signal's number plus this.
-inline constexpr int kEndedBySignal = 128;
-
 /// One line for the user.
 struct SupervisorLine {
   std::string line;            ///< empty: no output

@@ -30,19 +30,6 @@ constexpr std::size_t kControlLimitBytes = 65'536;
 constexpr std::string_view kUnix = "unix:";
 constexpr std::size_t kSocketNameBytes = 32;  // "/0123456789abcdef.sock", and spare
 
-/// Writes a file that only this user can read, from its creation on.
-void write_private(const fs::path& path, const std::string& text) {
-  const fs::path temporary = path.string() + ".tmp";
-  (void)::unlink(temporary.c_str());
-  const FileDescriptor file{
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)};
-  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-      ::rename(temporary.c_str(), path.c_str()) != 0) {
-    throw EnvironmentError(fmt::format("{}: cannot be written: {}", path.string(),
-                                       std::generic_category().message(errno)));
-  }
-}
-
 bool is_own_folder(const fs::path& folder) {
   struct stat found = {};
   return ::lstat(folder.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
@@ -69,6 +56,24 @@ fs::path other_folder(const std::string& usual) {
 }
 
 }  // namespace
+
+void write_private(const fs::path& path, const std::string& text) {
+  const fs::path temporary = path.string() + ".tmp";
+  (void)::unlink(temporary.c_str());
+  const FileDescriptor file{
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)};
+  const auto put = [&] {
+    ssize_t size = 0;
+    do {  // a library's signal may interrupt the write
+      size = ::write(file.get(), text.data(), text.size());
+    } while (size < 0 && errno == EINTR);
+    return size == static_cast<ssize_t>(text.size());
+  };
+  if (!file || !put() || ::rename(temporary.c_str(), path.c_str()) != 0) {
+    throw EnvironmentError(fmt::format("{}: cannot be written: {}; look at the disk", path.string(),
+                                       std::generic_category().message(errno)));
+  }
+}
 
 std::string ControlPlace::socket() const {
   return address.starts_with(kUnix) ? address.substr(kUnix.size()) : std::string();

@@ -49,6 +49,8 @@ struct ControlTokens {
 /// minute that refuse a connection. A younger socket's coordinator may be about to listen.
 void remove_dead_sockets(const std::filesystem::path& folder);
 
+/// Writes a file that only this user can read, from its creation on. @throws EnvironmentError
+void write_private(const std::filesystem::path& path, const std::string& text);
 /// Writes the tokens, then control.json. @throws EnvironmentError
 void write_control(const std::filesystem::path& run, const ControlPlace& place,
                    const ControlTokens& tokens);

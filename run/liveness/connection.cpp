@@ -97,7 +97,8 @@ void wait_for_any(const std::vector<Attempt>& attempts, std::chrono::millisecond
                        .events = static_cast<short>(attempt.has_greeted ? POLLIN : POLLOUT),
                        .revents = 0});
   }
-  (void)::poll(waiting.data(), waiting.size(), static_cast<int>(limit.count()) + 1);
+  // A limit below zero (this process was stopped for a moment) would make poll() wait for ever.
+  (void)::poll(waiting.data(), waiting.size(), static_cast<int>(std::max(limit, {}).count()) + 1);
 }
 
 bool is_ready(const Attempt& attempt) {

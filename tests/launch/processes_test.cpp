@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The check for a quiet machine, child processes, temporary folders.
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -8,7 +9,6 @@
 
 #include "base/errors.hpp"
 #include "launch/process/child.hpp"
-#include "launch/process/end_requests.hpp"
 #include "launch/process/quiet_machine.hpp"
 #include "launch/process/temporary_folder.hpp"
 #include "run/line_rate.hpp"
@@ -55,6 +55,30 @@ TEST(Child, IsNotStartedOnceASignalWasNoted) {
         std::exit(0);
       },
       ::testing::ExitedWithCode(128 + SIGTERM), "");
+}
+
+TEST(Child, IsKilledWhereItIgnoresTheSignalToEnd) {
+  EXPECT_EXIT(
+      {
+        const auto begin = std::chrono::steady_clock::now();
+        try {
+          (void)output_of_child({"sh", "-c", "trap '' TERM; kill -TERM $PPID; exec sleep 40"});
+        } catch (const SignalledError& error) {
+          std::exit(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30)
+                        ? static_cast<int>(error.code())
+                        : 0);
+        }
+        std::exit(0);
+      },
+      ::testing::ExitedWithCode(128 + SIGTERM), "");
+}
+
+TEST(Child, HasALimitAndGivesItsOutput) {
+  const ChildOutput quick =
+      output_within(std::chrono::seconds(60), {"sh", "-c", "echo a b; exit 6"});
+  EXPECT_EQ(quick.code, 6);
+  EXPECT_EQ(quick.text, "a b\n");
+  EXPECT_EQ(output_within(std::chrono::seconds(1), {"sleep", "40"}).code, kTookTooLong);
 }
 
 TEST(Child, IsToldNothingThatThisProcessIgnores) {

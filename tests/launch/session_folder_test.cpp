@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "launch/mpirun/session_folder.hpp"
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
@@ -8,8 +10,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/system/poll_until.hpp"
+#include "launch/mpirun/launcher_guard.hpp"
 #include "launch/process/child.hpp"
 #include "launch/process/environment.hpp"
 #include "tests/scratch_folder.hpp"
@@ -31,6 +36,38 @@ TEST(HeldSessionFolder, IsThereUntilItsLastHolderEnds) {
   }
   EXPECT_FALSE(fs::exists(folder));
   EXPECT_NO_THROW(HeldSessionFolder(parent.path() / "nowhere" / "ompi"));
+}
+
+TEST(HeldSessionFolder, IsRidOfTheEntryOfAKilledRun) {
+  const testing::ScratchFolder parent;
+  const fs::path folder = parent.path() / "ompi";
+  const pid_t killed = ::fork();
+  if (killed == 0) {
+    const HeldSessionFolder held(folder);
+    (void)::kill(::getpid(), SIGKILL);
+  }
+  ASSERT_EQ(::waitpid(killed, nullptr, 0), killed);
+  EXPECT_FALSE(fs::is_empty(folder));
+  {
+    const HeldSessionFolder next(folder);
+    EXPECT_FALSE(fs::is_empty(folder));
+  }
+  EXPECT_FALSE(fs::exists(folder));
+}
+
+TEST(LauncherGuard, EndsAMpirunThatOutlivesItsSupervisorAndRemovesItsFiles) {
+  const testing::ScratchFolder parent;
+  const char* before = std::getenv("TMPDIR");
+  ::setenv("TMPDIR", parent.path().c_str(), /*overwrite=*/1);
+  const pid_t mpirun = start_child({.words = {"sleep", "60"}});
+  fs::create_directories(session_folder() / ("pid." + std::to_string(mpirun)));
+  (void)guard_launcher(mpirun);  // as if the supervisor ended at once
+  int status = 0;
+  ASSERT_EQ(::waitpid(mpirun, &status, 0), mpirun);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  EXPECT_TRUE(poll_until(std::chrono::seconds(20), std::chrono::milliseconds(20),
+                         [] { return !fs::exists(session_folder()); }));
+  before != nullptr ? ::setenv("TMPDIR", before, 1) : ::unsetenv("TMPDIR");
 }
 
 TEST(HeldSessionFolder, IsTheOneThatMpirunMakes) {

@@ -3,10 +3,12 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import unittest
 
 import numpy
@@ -16,7 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "distribute
 from clean_environment import environment  # noqa: E402
 
 GANGWAY = pathlib.Path(os.environ["GANGWAY_BIN"]).resolve() / "gangway"
-USAGE = 2
+USAGE, ENVIRONMENT, PREEMPTED = 2, 6, 75
 JOB = "model: {width: 8, latent: 8}\ntraining: {kimg: 1, batch: 8, microbatches: 2}\n"
 
 
@@ -24,6 +26,20 @@ def write_picture(path, mode="RGB", size=(32, 32), seed=0):
     path.parent.mkdir(parents=True, exist_ok=True)
     values = numpy.random.default_rng(seed).integers(0, 256, (size[1], size[0], 3), numpy.uint8)
     Image.fromarray(values).convert(mode).save(path)
+
+
+def wait_until(holds, seconds=30):
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def is_alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def write_tars(folder):
@@ -105,6 +121,28 @@ class WrongData(unittest.TestCase):
                               ("images:photos.zip", "ZIP")):
             self.refuse(f"data.source={source}", "model.generator=nets.py:Generator", "model.channels=3", says=says)
         self.assertFalse(tried.exists())
+
+    def test_the_trial_of_networks_in_python_is_announced_and_ends_with_the_command(self):
+        programs = self.folder / "bin"
+        programs.mkdir()
+        shutil.copy(GANGWAY, programs)
+        model = programs / "gangway-model"
+        model.write_text("#!/bin/sh\necho $$ > tried\nexec sleep 60\n")
+        model.chmod(0o755)
+        (self.folder / "nets.py").write_text("class Generator:\n    pass\n")
+        words = [programs / "gangway", "run", "job.yaml", "-n", "1", "--dry-run", "data.source=images:photos", "model.channels=3",
+                 "model.generator=nets.py:Generator"]
+        pipes = {"cwd": self.folder, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen(words, env=environment(), **pipes) as running:
+            line = next((line for line in running.stdout if line.startswith("tries ")), "")
+            self.assertIn("tries  the networks of nets.py", line)
+            wait_until(lambda: (self.folder / "tried").exists() and (self.folder / "tried").read_text().endswith("\n"))
+            running.terminate()
+            self.assertEqual(running.wait(timeout=20), PREEMPTED)
+        pid = int((self.folder / "tried").read_text())
+        wait_until(lambda: not is_alive(pid))
+        ended = subprocess.run(words, env=environment(TMPDIR="/nowhere"), timeout=60, **pipes)
+        self.assertEqual((ended.returncode, len(ended.stderr.splitlines())), (ENVIRONMENT, 1), ended.stderr)
 
     def test_pictures_that_do_not_fit_the_job_end_in_one_line(self):
         two_sides = ("model.family=unet", "training.recipe=pix2pix")

@@ -46,10 +46,6 @@ std::string_view query_value(std::string_view query, std::string_view name) {
   return value_in(query, '&', name);
 }
 
-std::string_view Gate::cookie_in(std::string_view header) const {
-  return value_in(header, ';', cookie_);
-}
-
 std::string Gate::set_cookie(CookieScope scope) const {
   return fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict{}", cookie_, session_,
                      scope == CookieScope::kTlsAlone ? "; Secure" : "");
@@ -62,19 +58,17 @@ Admission Gate::admit(Peer peer, const Credentials& credentials) const {
   } else {
     bearer = {};
   }
-  const std::string_view in_query = query_value(credentials.query, "token");
-  const std::string_view in_cookie = cookie_in(credentials.cookie);
-  if (is_same_secret(bearer, token_) || is_same_secret(in_cookie, session_)) {
+  if (is_same_secret(bearer, token_) ||
+      is_same_secret(value_in(credentials.cookie, ';', cookie_), session_)) {
     return Admission::kYes;
   }
-  if (is_same_secret(in_query, token_)) {
+  if (is_same_secret(query_value(credentials.query, "token"), token_)) {
     return Admission::kYesByQuery;
   }
   if (peer == Peer::kOwner) {
     return is_local_host(credentials.host) ? Admission::kYes : Admission::kForeignHost;
   }
-  const bool has_any = !bearer.empty() || !in_query.empty() || !in_cookie.empty();
-  return has_any ? Admission::kWrongToken : Admission::kNoToken;
+  return Admission::kNoToken;
 }
 
 }  // namespace gangway::coordinator

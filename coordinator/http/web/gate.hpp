@@ -26,8 +26,7 @@ struct Credentials {
 enum class Admission {
   kYes,
   kYesByQuery,  ///< admitted by a token in the address, which must not stay there
-  kNoToken,
-  kWrongToken,
+  kNoToken,     ///< or a wrong one
   kForeignHost  ///< another site's page whose name resolves to here (DNS rebinding)
 };
 
@@ -49,8 +48,6 @@ class Gate {
   [[nodiscard]] std::string set_cookie(CookieScope scope) const;
 
  private:
-  [[nodiscard]] std::string_view cookie_in(std::string_view header) const;
-
   std::string token_;
   std::string cookie_;
   std::string session_;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,20 +18,6 @@ namespace {
 using boost::asio::ip::tcp;
 
 constexpr std::string_view kEstablished = "01";  // include/net/tcp_states.h
-
-/// Returns the fields of a line, separated by any number of spaces.
-std::vector<std::string_view> fields_of(std::string_view line) {
-  std::vector<std::string_view> fields;
-  while (true) {
-    const std::size_t begin = line.find_first_not_of(' ');
-    if (begin == std::string_view::npos) {
-      return fields;
-    }
-    const std::size_t end = std::min(line.find(' ', begin), line.size());
-    fields.push_back(line.substr(begin, end - begin));
-    line.remove_prefix(end);
-  }
-}
 
 template <typename Bytes>
 std::string kernel_words(const Bytes& bytes) {
@@ -56,10 +43,10 @@ std::string kernel_text(const tcp::endpoint& end) {
 std::optional<uid_t> owner_in(std::string_view table, std::string_view local,
                               std::string_view remote) {
   enum Field { kLocal = 1, kRemote = 2, kState = 3, kUser = 7 };
-  while (!table.empty()) {
-    const std::size_t end = std::min(table.find('\n'), table.size());
-    const auto fields = fields_of(table.substr(0, end));
-    table.remove_prefix(std::min(end + 1, table.size()));
+  std::istringstream lines{std::string(table)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    const std::vector<std::string> fields{std::istream_iterator<std::string>(words), {}};
     if (fields.size() > kUser && fields[kLocal] == local && fields[kRemote] == remote &&
         fields[kState] == kEstablished) {
       return parse_number<uid_t>(fields[kUser]);

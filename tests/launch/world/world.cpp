@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/system/start_child.hpp"
 #include "job/estimate/dry_run.hpp"
 #include "tests/launch/world/virtual_start.hpp"
 

@@ -9,9 +9,9 @@
 
 namespace gangway::launch {
 
-/// Starts the guard, a child of this process. Once the result is closed, the guard exits if mpirun
-/// has ended; else it kills mpirun after the time that ranks need to leave (run/tether.hpp). Does
-/// nothing if no process can be created.
+/// Starts the guard, a child of this process. Once the result is closed, it waits for mpirun's end,
+/// kills mpirun after the time that ranks need to leave (run/tether.hpp), and removes the files
+/// that a killed mpirun leaves. Does nothing if no process can be created.
 [[nodiscard]] FileDescriptor guard_launcher(pid_t mpirun);
 
 }  // namespace gangway::launch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/process/launcher_guard.hpp"
+#include "launch/mpirun/launcher_guard.hpp"
 
 #include <array>
 #include <chrono>
@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "launch/mpirun/session_folder.hpp"
 #include "run/tether.hpp"
 
 namespace gangway::launch {
@@ -27,13 +28,16 @@ constexpr std::chrono::milliseconds kGuardNap{50};
   char byte = 0;
   while (::read(kOnly, &byte, 1) < 0) {  // blocks until the supervisor ends
   }
-  for (auto left = kLimit; left.count() > 0; left -= kGuardNap) {
-    if (::kill(mpirun, 0) != 0) {
-      ::_exit(0);
-    }
-    (void)::poll(nullptr, 0, static_cast<int>(kGuardNap.count()));
+  const auto nap = [] { (void)::poll(nullptr, 0, static_cast<int>(kGuardNap.count())); };
+  auto left = kLimit;
+  for (; left.count() > 0 && ::kill(mpirun, 0) == 0; left -= kGuardNap) {
+    nap();
   }
-  ::kill(mpirun, SIGKILL);
+  if (left.count() <= 0) {
+    ::kill(mpirun, SIGKILL);
+    nap();
+  }
+  remove_session_of(mpirun);
   ::_exit(0);
 }
 

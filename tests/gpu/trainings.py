@@ -40,7 +40,8 @@ class Trainings:
     @functools.cached_property
     def folder(self):
         """Is made when the first training needs it, because listing the steps must make nothing."""
-        folder = Path(tempfile.mkdtemp(prefix="gangway-gpu-"))
+        self.scratch = tempfile.TemporaryDirectory(prefix="gangway-gpu-")  # removed with this object
+        folder = Path(self.scratch.name)
         (folder / "job.yaml").write_text(JOB % self.images(folder))
         return folder
 

@@ -175,7 +175,8 @@ class SignalRepeater {
   bool has_killed_stopped_ = false;
 };
 
-/// Reads until all writers have closed the pipe. @param look  called at least every 50 ms
+/// Reads until all writers have closed the pipe, or until `look` returns false.
+/// @param look  called at least every 50 ms
 template <typename Look>
 std::string read_to_the_end(int file, Look look) {
   constexpr int kLookMilliseconds = 50;
@@ -184,7 +185,9 @@ std::string read_to_the_end(int file, Look look) {
   while (true) {
     pollfd readable{.fd = file, .events = POLLIN, .revents = 0};
     const int ready = ::poll(&readable, 1, kLookMilliseconds);
-    look();
+    if (!look()) {
+      return text;
+    }
     if (ready <= 0) {
       continue;
     }
@@ -233,7 +236,10 @@ ChildOutput output_of_child(const std::vector<std::string>& words, SignalCount t
   }
   signals.begin(child.pid);
   SignalRepeater repeater(child.pid, told);
-  ChildOutput output{.text = read_to_the_end(child.output.get(), [&] { repeater.look(); })};
+  ChildOutput output{.text = read_to_the_end(child.output.get(), [&] {
+                       repeater.look();
+                       return true;
+                     })};
   const int status = wait_for(child.pid);
   if (const int signal = told_signal; signal != 0) {
     throw SignalledError(signal);
@@ -263,6 +269,7 @@ ChildOutput output_within(std::chrono::seconds limit, std::vector<std::string> w
                        } else if (now >= end && !std::exchange(is_late, true)) {
                          (void)::kill(-child.pid, SIGTERM);
                        }
+                       return now < end + 2 * kUntilKill;  // a process outside the group may write
                      })};
   const int code = code_of(wait_for(child.pid));
   output.code = is_late ? kTookTooLong : code;

@@ -59,7 +59,8 @@ enum class SignalCount {
 inline constexpr int kTookTooLong = 124;
 
 /// Runs a child without the terminal and keeps its output. The child ends with this process, and
-/// after `limit`: it gets SIGTERM, and SIGKILL a second later. Any thread, which lives until then.
+/// after `limit`: it gets SIGTERM, and SIGKILL a second later. A second after that, output of
+/// processes outside its group is no longer read. Any thread, which lives until then.
 /// @return code kProgramNotFound also if the child cannot be started
 [[nodiscard]] ChildOutput output_within(std::chrono::seconds limit, std::vector<std::string> words);
 
